@@ -1,0 +1,31 @@
+//! Turns the events of a capture into one [`Profile`], which every report is a view of.
+//!
+//! [`read_profile`] is the whole stage. Batches of events come from `ingest` in order; each is
+//!
+//! 1. *matched*: lanes of addresses in parallel, each with its own live map, give what every event
+//!    does to the heap, and which blocks end;
+//! 2. *scanned*: a prefix sum over the batch gives the heap, and each slice's peak;
+//! 3. *finalised*: lanes in parallel, each turns the blocks that ended into rows of the interval
+//!    table, now that the peak says which tick an event belongs to.
+//!
+//! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
+
+mod error;
+mod interval_table;
+mod ledger;
+mod live;
+mod matching;
+mod profile;
+mod ranges;
+mod sizes;
+mod slices;
+mod thin;
+mod view;
+
+pub use memreport_ingest as ingest;
+
+pub use error::Error;
+pub use interval_table::{Interval, NEVER};
+pub use profile::{Counts, Options, Profile, read_profile};
+pub use slices::{SliceRange, Slices};
+pub use view::{View, ViewRow};

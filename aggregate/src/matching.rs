@@ -1,0 +1,148 @@
+//! Matches deallocations to allocations: lanes of addresses in parallel.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use memreport_ingest::{Batch, Event, LocationId};
+use rayon::prelude::*;
+
+use crate::error::Error;
+use crate::interval_table::{Interval, NEVER};
+use crate::ledger::{Death, Ledger};
+use crate::live::{Block, LiveMap};
+use crate::ranges::Ranges;
+use crate::slices::{Scan, Slices};
+
+/// One lane: the live blocks whose addresses belong to it, and its ledger.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    live: LiveMap,
+    pub(crate) ledger: Ledger,
+    /// Allocations at an address that was still live.
+    pub(crate) implicit_frees: u64,
+    /// Deallocations of what was not live.
+    pub(crate) unknown: u64,
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            live: LiveMap::new(),
+            ledger: Ledger::default(),
+            implicit_frees: 0,
+            unknown: 0,
+        }
+    }
+
+    /// Applies a batch's events, and stores each one's change of the heap at its index.
+    fn apply(&mut self, events: &[Event], first_sequence: u64, deltas: &[AtomicI64]) {
+        for event in events {
+            let ended = if event.location == LocationId::NONE {
+                let ended = self.live.remove(event.address);
+                self.unknown += u64::from(ended.is_none());
+                ended
+            } else {
+                let sequence = first_sequence + u64::from(event.index);
+                let block = Block {
+                    size: event.size,
+                    sequence,
+                    location: event.location,
+                };
+                let ended = self.live.insert(event.address, block);
+                self.implicit_frees += u64::from(ended.is_some());
+                self.ledger.made(event.location, event.size);
+                ended
+            };
+            let mut change = event.size.cast_signed();
+            if let Some(block) = ended {
+                change -= block.size.cast_signed();
+                self.ledger.deaths.push(Death {
+                    birth: block.sequence,
+                    bytes: block.size,
+                    location: block.location,
+                    index: event.index,
+                    allocations: 1,
+                });
+            }
+            if let Some(delta) = deltas.get(event.index as usize) {
+                delta.store(change, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The state of matching: what is live, and what has ended.
+#[derive(Debug)]
+pub(crate) struct Matching {
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) ranges: Ranges,
+    scan: Scan,
+    /// Each event's change of the heap. Lanes write it in parallel, each its own events.
+    deltas: Vec<AtomicI64>,
+}
+
+impl Matching {
+    pub(crate) fn new(n_lanes: usize) -> Self {
+        let lanes = (0..n_lanes).map(|_| Lane::new()).collect();
+        Self {
+            lanes,
+            ranges: Ranges::default(),
+            scan: Scan::default(),
+            deltas: Vec::new(),
+        }
+    }
+
+    /// Takes the next batch in.
+    pub(crate) fn add(&mut self, batch: &Batch) -> Result<(), Error> {
+        self.deltas.clear();
+        self.deltas
+            .resize_with(batch.n_events as usize, || AtomicI64::new(0));
+        let deltas = &self.deltas;
+        let first = batch.first_sequence;
+        self.lanes
+            .par_iter_mut()
+            .zip(batch.lanes.par_iter())
+            .for_each(|(lane, events)| lane.apply(events, first, deltas));
+        self.ranges.apply(&batch.ranged, first, deltas);
+
+        let segments = self.scan.add(batch, deltas)?;
+        let slices = &self.scan.slices;
+        self.lanes
+            .par_iter_mut()
+            .for_each(|lane| lane.ledger.finalise(&segments, first, slices));
+        self.ranges.ledger.finalise(&segments, first, slices);
+        Ok(())
+    }
+
+    /// Ends the last slice. Returns the slices and all rows, what is live to the end among them; rows
+    /// are not yet merged across lanes.
+    pub(crate) fn finish(&mut self, n_events: u64) -> (Slices, Vec<Interval>) {
+        let last = self.scan.finish(n_events);
+        let slices = std::mem::take(&mut self.scan.slices);
+        let mut rows = Vec::new();
+        let never = |first_sequence, location, bytes| Interval {
+            start: slices.tick_of(first_sequence),
+            location,
+            end: NEVER,
+            allocations: 1,
+            bytes,
+            first_sequence,
+        };
+        for lane in &mut self.lanes {
+            lane.ledger.finish(&last);
+            rows.append(&mut lane.ledger.take_rows());
+            rows.extend(
+                lane.live
+                    .blocks()
+                    .map(|b| never(b.sequence, b.location, b.size)),
+            );
+        }
+        self.ranges.ledger.finish(&last);
+        rows.append(&mut self.ranges.ledger.take_rows());
+        rows.extend(
+            self.ranges
+                .live()
+                .map(|(sequence, location, left)| never(sequence, location, left)),
+        );
+        (slices, rows)
+    }
+}

@@ -1,0 +1,192 @@
+//! The profile: all that reports are made from.
+
+use std::sync::Arc;
+
+use memreport_ingest::{
+    CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, Source,
+    StringTable, Tally, Temporaries, Thread, Warning, read,
+};
+
+use crate::error::Error;
+use crate::interval_table::{Interval, merge};
+use crate::ledger::Ledger;
+use crate::matching::Matching;
+use crate::sizes::SizeCounts;
+use crate::slices::Slices;
+use crate::thin::{stride, thin};
+
+/// How a profile is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Memory snapshots to keep at most; with more, slices become longer, and their peaks stay exact.
+    pub max_memory_records: usize,
+    /// How many allocations of its thread may lie between a temporary allocation and its end.
+    pub temporary_threshold: usize,
+    /// Events to work on at a time. No figure depends on it.
+    pub events_per_batch: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_memory_records: 10_000,
+            temporary_threshold: 1,
+            events_per_batch: 1 << 16,
+        }
+    }
+}
+
+/// Counts over a whole capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Records of any kind.
+    pub records: u64,
+    /// Allocations and deallocations, failed ones included.
+    pub events: u64,
+    /// Allocations that did not fail.
+    pub allocations: u64,
+    /// Sum of their sizes.
+    pub allocated_bytes: u64,
+    /// Allocations at an address that was still live: the old block was freed unseen.
+    pub implicit_frees: u64,
+    /// Mappings over bytes that were still mapped.
+    pub implicit_unmaps: u64,
+    /// Deallocations of what was not live: allocated before tracking, or unseen.
+    pub unknown_deallocations: u64,
+}
+
+/// What a capture says, as columns.
+///
+/// * Source: `semantics.md`; section numbers at the parts
+#[derive(Debug)]
+pub struct Profile {
+    /// Facts of the capture's header.
+    pub metadata: Metadata,
+    /// What the capture was wrapped in, from the outside in.
+    pub containers: Vec<Container>,
+    /// How the capture ends.
+    pub ending: Ending,
+    /// What was odd in it.
+    pub warnings: Vec<Warning>,
+    /// Names and paths.
+    pub strings: StringTable,
+    /// Distinct frames.
+    pub frames: FrameTable,
+    /// Stacks; siblings have distinct frames.
+    pub call_tree: CallTree<FrameId>,
+    /// Threads, in the order of their first appearance.
+    pub threads: Vec<Thread>,
+    /// Locations, in the order of their first events.
+    pub locations: Vec<Location>,
+    /// Memory over time.
+    pub slices: Slices,
+    /// The interval table, sorted by (start, location, end).
+    pub intervals: Vec<Interval>,
+    /// Allocations and bytes ever made, by location.
+    pub made: Vec<Tally>,
+    /// Temporary allocations, by location (4).
+    pub temporaries: Temporaries,
+    /// Distinct sizes ascending, each with its number of allocations (8).
+    pub sizes: Vec<(u64, u64)>,
+    /// Counts over the capture.
+    pub counts: Counts,
+    /// Each so-many-th memory snapshot is kept: 1 for all (5.1).
+    pub snapshot_stride: usize,
+}
+
+/// Reads a capture into a profile. The profile is the same on any number of threads.
+///
+/// # Errors
+/// [`Error`] when there is nothing to report on, or the figures would overflow.
+pub fn read_profile(
+    source: Source,
+    options: &Options,
+    counters: &Arc<Counters>,
+) -> Result<Profile, Error> {
+    let n_lanes = rayon::current_num_threads().next_power_of_two().min(64);
+    let ingest_options = memreport_ingest::Options {
+        n_lanes,
+        events_per_batch: options.events_per_batch.max(1),
+        temporary_threshold: options.temporary_threshold,
+    };
+    let (recording, matched) = read(source, ingest_options, counters, |mut batches| {
+        let mut matching = Matching::new(n_lanes);
+        while let Some(batch) = batches.next() {
+            matching.add(&batch)?;
+            batches.recycle(batch);
+        }
+        Ok::<_, Error>(matching)
+    })?;
+    let mut matching = matched?;
+    let (slices, rows) = matching.finish(recording.n_events);
+    let snapshot_stride = stride(slices.n_snapshots(), options.max_memory_records);
+    let (slices, intervals) = if snapshot_stride == 1 {
+        (slices, merge(rows))
+    } else {
+        thin(&slices, rows, snapshot_stride)
+    };
+
+    let lanes = &matching.lanes;
+    let ledgers = || {
+        lanes
+            .iter()
+            .map(|lane| &lane.ledger)
+            .chain([&matching.ranges.ledger])
+    };
+    let sizes = SizeCounts::sorted(ledgers().map(|ledger| &ledger.sizes));
+    let made = made_by_location(ledgers(), recording.locations.len());
+    let (allocations, allocated_bytes) = total(&sizes).ok_or(Error::TotalOverflow)?;
+    let counts = Counts {
+        records: recording.n_records,
+        events: recording.n_events,
+        allocations,
+        allocated_bytes,
+        implicit_frees: lanes.iter().map(|lane| lane.implicit_frees).sum(),
+        implicit_unmaps: matching.ranges.implicit_unmaps,
+        unknown_deallocations: lanes.iter().map(|lane| lane.unknown).sum::<u64>()
+            + matching.ranges.unknown,
+    };
+    Ok(Profile {
+        metadata: recording.metadata,
+        containers: recording.containers,
+        ending: recording.ending,
+        warnings: recording.warnings,
+        strings: recording.strings,
+        frames: recording.frames,
+        call_tree: recording.call_tree,
+        threads: recording.threads,
+        locations: recording.locations,
+        slices,
+        intervals,
+        made,
+        temporaries: recording.temporaries,
+        sizes,
+        counts,
+        snapshot_stride,
+    })
+}
+
+fn made_by_location<'a>(
+    ledgers: impl Iterator<Item = &'a Ledger>,
+    n_locations: usize,
+) -> Vec<Tally> {
+    let mut made = vec![Tally::default(); n_locations];
+    for ledger in ledgers {
+        for (sum, tally) in made.iter_mut().zip(&ledger.made) {
+            // The sum over all locations is checked to fit, so each of them does.
+            sum.allocations = sum.allocations.wrapping_add(tally.allocations);
+            sum.bytes = sum.bytes.wrapping_add(tally.bytes);
+        }
+    }
+    made
+}
+
+/// Number and bytes of all allocations.
+fn total(sizes: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let mut total = (0_u64, 0_u64);
+    for &(size, count) in sizes {
+        total.0 = total.0.checked_add(count)?;
+        total.1 = total.1.checked_add(size.checked_mul(count)?)?;
+    }
+    Some(total)
+}

@@ -1,0 +1,32 @@
+//! The capture format of the memray profiler: bytes in, records out.
+//!
+//! A capture is a [`Header`] followed by records. [`Header::parse`] reads the first,
+//! [`Decoder::decode`] the others, one at a time from whatever bytes are at hand; both ask for more
+//! input instead of blocking, so the caller decides where bytes come from. Nothing here does I/O or
+//! starts a thread, and the container (LZ4, gzip) is the caller's.
+//!
+//! Differences between format versions are facts of [`Version`]; parsers ask it and are never
+//! copied. What every version writes differently is normalised: allocators have one numbering
+//! ([`Allocator`]), times are milliseconds since the epoch, the thread is [`Decoder::thread_id`].
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod allocator;
+mod decoder;
+mod delta;
+mod encoder;
+mod error;
+mod header;
+mod record;
+mod varint;
+mod version;
+
+pub use allocator::{Allocator, AllocatorKind};
+pub use decoder::Decoder;
+pub use encoder::Encoder;
+pub use error::{Error, FaultKind};
+pub use header::{FileFormat, Header, PythonAllocator, PythonVersion};
+pub use record::{
+    Allocation, CodeObject, CodePush, FrameIndex, MemoryRecord, NativeTrace, ObjectEvent, Record,
+    Segment, SegmentHeader,
+};
+pub use version::{NEWEST, OLDEST, Version};

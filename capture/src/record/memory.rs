@@ -1,0 +1,68 @@
+//! `MEMORY_RECORD`: a memory snapshot.
+
+use crate::error::PResult;
+use crate::varint::{put_varint, varint};
+
+/// Resident memory of the process at a moment, about every 10 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryRecord {
+    /// Milliseconds since the epoch. From a clock that can be set: not always ascending.
+    pub time_ms: u64,
+    /// Resident set size in bytes.
+    pub rss: u64,
+}
+
+/// Formats 7 and later; the first byte is read. Times count from the header's start time.
+pub(crate) fn memory_record(input: &[u8], start_time_ms: i64) -> PResult<'_, MemoryRecord> {
+    let (input, rss) = varint(input)?;
+    let (input, ms) = varint(input)?;
+    let time_ms = start_time_ms.cast_unsigned().wrapping_add(ms);
+    Ok((input, MemoryRecord { time_ms, rss }))
+}
+
+pub(crate) fn put_memory_record(
+    out: &mut Vec<u8>,
+    tag: u8,
+    record: &MemoryRecord,
+    start_time_ms: i64,
+) {
+    out.push(tag);
+    put_varint(out, record.rss);
+    put_varint(
+        out,
+        record.time_ms.wrapping_sub(start_time_ms.cast_unsigned()),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delta::Deltas;
+    use crate::record::testing::{parsed, written};
+
+    /// Checks both directions of a record in a capture that started at `start_time_ms`.
+    fn check(start_time_ms: i64, body: &[u8], expected: MemoryRecord) {
+        let record = parsed(body, &mut Deltas::default(), |input, _| {
+            memory_record(input, start_time_ms)
+        });
+        assert_eq!(record, expected);
+        let bytes = written(|out| put_memory_record(out, 11, &record, start_time_ms));
+        assert_eq!(bytes, [&[11][..], body].concat());
+    }
+
+    #[test]
+    fn the_rss_comes_first_and_times_count_from_the_start() {
+        let expected = MemoryRecord {
+            time_ms: 1_700_000_000_001,
+            rss: 4_096_000,
+        };
+        check(1_700_000_000_000, &[0x80, 0x80, 0xfa, 0x01, 0x01], expected);
+    }
+
+    #[test]
+    fn times_before_the_start_wrap() {
+        let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        let expected = MemoryRecord { time_ms: 4, rss: 0 };
+        check(5, &[&[0x00][..], &minus_one].concat(), expected);
+    }
+}

@@ -1,0 +1,55 @@
+//! `CONTEXT_SWITCH` and `THREAD_RECORD`: which thread what follows belongs to, and its name.
+
+use nom::number::streaming::le_u64;
+
+use crate::error::PResult;
+use crate::varint::{cstr, put_cstr};
+
+/// The first byte is read.
+#[inline]
+pub(crate) fn context_switch(input: &[u8]) -> PResult<'_, u64> {
+    le_u64(input)
+}
+
+pub(crate) fn put_context_switch(out: &mut Vec<u8>, thread_id: u64) {
+    out.push(12);
+    out.extend(thread_id.to_le_bytes());
+}
+
+/// The first byte is read. Names may be any bytes.
+pub(crate) fn thread_name(input: &[u8]) -> PResult<'_, &[u8]> {
+    cstr(input)
+}
+
+pub(crate) fn put_thread_name(out: &mut Vec<u8>, name: &[u8]) {
+    out.push(10);
+    put_cstr(out, name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delta::Deltas;
+    use crate::record::testing::{parsed, written};
+
+    #[test]
+    fn a_context_switch_is_eight_raw_bytes() {
+        let body = [0x00, 0x07, 0x00, 0x00, 0x00, 0x7f, 0x00, 0xf0];
+        let id = parsed(&body, &mut Deltas::default(), |input, _| {
+            context_switch(input)
+        });
+        assert_eq!(id, 0xf000_7f00_0000_0700);
+        let bytes = written(|out| put_context_switch(out, id));
+        assert_eq!(bytes, [&[12][..], &body].concat());
+    }
+
+    #[test]
+    fn a_thread_name_ends_at_its_nul_and_may_be_no_text() {
+        for body in [&b"T\0"[..], b"\0", b"\xff\xfe \x80\0"] {
+            let name = parsed(body, &mut Deltas::default(), |input, _| thread_name(input));
+            assert_eq!([name, b"\0"].concat(), body);
+            let bytes = written(|out| put_thread_name(out, name));
+            assert_eq!(bytes, [&[10][..], body].concat());
+        }
+    }
+}

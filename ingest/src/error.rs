@@ -1,0 +1,65 @@
+//! Why a capture cannot be read at all.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why there is nothing to report on. Damage after the header is no error but an
+/// [`Ending`](crate::Ending).
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be opened.
+    #[error("cannot open {name}")]
+    Open {
+        /// Path, as given.
+        name: String,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// Reading failed before the header was complete.
+    #[error("cannot read {name}")]
+    Read {
+        /// Path, as given.
+        name: String,
+        /// The system's or the decompressor's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// There is not a single byte.
+    #[error("{name} is empty")]
+    Empty {
+        /// Path, as given.
+        name: String,
+    },
+    /// The bytes are not a capture that can be read.
+    #[error("cannot read {name}")]
+    Capture {
+        /// Path, as given.
+        name: String,
+        /// What is wrong with them.
+        #[source]
+        source: memreport_capture::Error,
+    },
+    /// The file ends within the header.
+    #[error("{name} ends after {len} bytes, within its header")]
+    TruncatedHeader {
+        /// Path, as given.
+        name: String,
+        /// Bytes there are, decompressed.
+        len: u64,
+    },
+    /// The capture holds sums, not records.
+    #[error("{name} is an aggregated capture, which this version does not read")]
+    Aggregated {
+        /// Path, as given.
+        name: String,
+    },
+    /// A table outgrew its four-byte numbers.
+    #[error("the capture has more than four thousand million {what}")]
+    TooMany {
+        /// Rows of the table.
+        what: &'static str,
+    },
+}

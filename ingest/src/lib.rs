@@ -1,0 +1,43 @@
+//! Opens memray captures and decodes them into an ordered stream of events.
+//!
+//! [`read`] is the whole stage: it reads a [`Source`] on one thread, decodes it on another, and hands
+//! [`Batch`]es of events to the caller's closure in the order of the capture. What outlives the
+//! events, the names, stacks and threads that they refer to, is in the [`Recording`] returned.
+//!
+//! Nothing is held that grows with the capture: a compressed capture is never inflated whole, a
+//! plain one is read in blocks (not memory-mapped, so that a file cut while it is read is an error,
+//! not a signal, and resident memory does not count it).
+
+mod blocks;
+mod call_tree;
+mod error;
+mod event;
+mod frames;
+mod id;
+mod line_table;
+mod locations;
+mod metadata;
+mod reader;
+mod recorded;
+mod source;
+mod strings;
+mod temporaries;
+mod thread;
+mod warning;
+
+pub use memreport_capture as capture;
+
+pub use blocks::Counters;
+pub use call_tree::CallTree;
+pub use error::Error;
+pub use event::{Batch, Batches, Event, RangedEvent, Snapshot, lane_of};
+pub use frames::{Frame, FrameTable};
+pub use id::{FrameId, LocationId, NodeId, StackId, StringId, ThreadId};
+pub use locations::Location;
+pub use metadata::{Ending, Metadata};
+pub use reader::{Options, Recording, read};
+pub use source::{Container, Source};
+pub use strings::StringTable;
+pub use temporaries::{Tally, Temporaries};
+pub use thread::Thread;
+pub use warning::{Warning, WarningKind};

@@ -1,0 +1,204 @@
+//! Temporary allocations: freed by their own thread before it allocated much else.
+
+use crate::id::LocationId;
+
+/// Allocations and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Number of allocations.
+    pub allocations: u64,
+    /// Sum of their sizes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    /// Adds one allocation of `bytes`.
+    #[inline]
+    pub fn add(&mut self, bytes: u64) {
+        self.allocations = self.allocations.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(bytes);
+    }
+}
+
+/// Temporary allocations by location.
+///
+/// * Shape: a column for each number of allocations that the same thread made between the
+///   allocation and its deallocation, 0 up to a threshold; columns end with the last location that
+///   has any
+/// * Source: `semantics.md`, section 4
+#[derive(Debug, Clone, Default)]
+pub struct Temporaries {
+    by_distance: Vec<Vec<Tally>>,
+}
+
+impl Temporaries {
+    pub(crate) fn new(threshold: usize) -> Self {
+        Self {
+            by_distance: vec![Vec::new(); threshold.saturating_add(1)],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, found: Found) {
+        let Some(column) = self.by_distance.get_mut(found.distance) else {
+            return;
+        };
+        let index = found.location.index();
+        if column.len() <= index {
+            column.resize(index + 1, Tally::default());
+        }
+        if let Some(tally) = column.get_mut(index) {
+            tally.add(found.size);
+        }
+    }
+
+    /// The largest number of allocations in between that was looked at.
+    #[must_use]
+    pub fn threshold(&self) -> usize {
+        self.by_distance.len().saturating_sub(1)
+    }
+
+    /// What `location` allocated and freed with at most `threshold` allocations in between.
+    #[must_use]
+    pub fn of(&self, location: LocationId, threshold: usize) -> Tally {
+        let columns = self.by_distance.iter().take(threshold.saturating_add(1));
+        let mut sum = Tally::default();
+        for tally in columns.filter_map(|column| column.get(location.index())) {
+            sum.allocations = sum.allocations.wrapping_add(tally.allocations);
+            sum.bytes = sum.bytes.wrapping_add(tally.bytes);
+        }
+        sum
+    }
+}
+
+/// A temporary allocation, at the moment when it is freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) distance: usize,
+    pub(crate) location: LocationId,
+    pub(crate) size: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    address: u64,
+    size: u64,
+    location: LocationId,
+}
+
+/// The last allocations of a thread.
+#[derive(Debug)]
+pub(crate) struct Recent {
+    /// A ring, full from the start; an entry without location was never written.
+    ring: Vec<Entry>,
+    newest: usize,
+}
+
+impl Recent {
+    pub(crate) fn new(threshold: usize) -> Self {
+        let none = Entry {
+            address: 0,
+            size: 0,
+            location: LocationId::NONE,
+        };
+        Self {
+            ring: vec![none; threshold.saturating_add(1)],
+            newest: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, address: u64, size: u64, location: LocationId) {
+        self.newest = if self.newest == 0 {
+            self.ring.len() - 1
+        } else {
+            self.newest - 1
+        };
+        if let Some(entry) = self.ring.get_mut(self.newest) {
+            *entry = Entry {
+                address,
+                size,
+                location,
+            };
+        }
+    }
+
+    /// The newest of the last allocations at `address`; for a `munmap`, with the same length. It stays
+    /// in the list, as memray leaves it: a second free of the same address finds it again.
+    #[inline]
+    pub(crate) fn find(&self, address: u64, length: Option<u64>) -> Option<Found> {
+        let (after, before) = self.ring.split_at_checked(self.newest)?;
+        let same = |e: &Entry| {
+            e.address == address
+                && e.location != LocationId::NONE
+                && length.is_none_or(|n| n == e.size)
+        };
+        let (distance, entry) = before
+            .iter()
+            .chain(after)
+            .enumerate()
+            .find(|(_, e)| same(e))?;
+        Some(Found {
+            distance,
+            location: entry.location,
+            size: entry.size,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_match_counts_and_stays() {
+        let mut recent = Recent::new(1);
+        assert_eq!(recent.find(0, None), None, "nothing was allocated yet");
+        recent.push(8, 100, LocationId(0));
+        recent.push(16, 200, LocationId(1));
+        let older = Found {
+            distance: 1,
+            location: LocationId(0),
+            size: 100,
+        };
+        assert_eq!(recent.find(8, None), Some(older));
+        assert_eq!(recent.find(8, None), Some(older));
+        recent.push(8, 300, LocationId(2));
+        assert_eq!(
+            recent.find(8, None).map(|f| (f.distance, f.size)),
+            Some((0, 300))
+        );
+        assert_eq!(recent.find(16, None).map(|f| f.distance), Some(1));
+        assert_eq!(recent.find(8, Some(299)), None);
+    }
+
+    #[test]
+    fn thresholds_add_up_from_zero() {
+        let mut all = Temporaries::new(1);
+        all.add(Found {
+            distance: 0,
+            location: LocationId(3),
+            size: 5,
+        });
+        all.add(Found {
+            distance: 1,
+            location: LocationId(3),
+            size: 7,
+        });
+        assert_eq!(
+            all.of(LocationId(3), 0),
+            Tally {
+                allocations: 1,
+                bytes: 5
+            }
+        );
+        assert_eq!(
+            all.of(LocationId(3), 1),
+            Tally {
+                allocations: 2,
+                bytes: 12
+            }
+        );
+        assert_eq!(all.of(LocationId(9), 1), Tally::default());
+    }
+}

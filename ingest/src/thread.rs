@@ -1,0 +1,150 @@
+//! Threads: their names, and the stack that each is in.
+
+use memreport_capture::Allocator;
+use rustc_hash::FxHashMap;
+
+use crate::error::Error;
+use crate::id::{LocationId, NodeId, StringId, ThreadId};
+use crate::temporaries::Recent;
+
+/// A thread, or greenlet, of the traced process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thread {
+    /// memray's number for it.
+    pub id: u64,
+    /// Its last name in the capture; may be empty.
+    pub name: StringId,
+}
+
+/// Number of allocators, and one for the number that does not exist.
+const N_ALLOCATORS: usize = Allocator::ALL.len() + 1;
+
+/// What a thread is doing.
+#[derive(Debug)]
+pub(crate) struct ThreadState {
+    pub(crate) thread: Thread,
+    pub(crate) recent: Recent,
+    stack: Vec<NodeId>,
+    /// The locations of one stack, by allocator: the last stack that allocated.
+    cached_for: NodeId,
+    cached: [LocationId; N_ALLOCATORS],
+}
+
+impl ThreadState {
+    fn new(id: u64, threshold: usize) -> Self {
+        Self {
+            thread: Thread {
+                id,
+                name: StringId(0),
+            },
+            recent: Recent::new(threshold),
+            stack: Vec::new(),
+            cached_for: NodeId(0),
+            cached: [LocationId::NONE; N_ALLOCATORS],
+        }
+    }
+
+    /// The stack that the thread is in.
+    #[inline]
+    pub(crate) fn node(&self) -> NodeId {
+        self.stack.last().copied().unwrap_or_default()
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, node: NodeId) {
+        self.stack.push(node);
+    }
+
+    /// Leaves `count` frames; `false` if there are not so many.
+    #[inline]
+    pub(crate) fn pop(&mut self, count: u32) -> bool {
+        let left = self.stack.len().checked_sub(count as usize);
+        self.stack.truncate(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    /// The location of this stack and allocator, if it was the last stack that allocated here.
+    #[inline]
+    pub(crate) fn cached(&self, allocator: Allocator) -> Option<LocationId> {
+        let location = self.cached.get(allocator as usize).copied()?;
+        (self.cached_for == self.node() && location != LocationId::NONE).then_some(location)
+    }
+
+    #[inline]
+    pub(crate) fn cache(&mut self, allocator: Allocator, location: LocationId) {
+        let node = self.node();
+        if self.cached_for != node {
+            self.cached_for = node;
+            self.cached = [LocationId::NONE; N_ALLOCATORS];
+        }
+        if let Some(slot) = self.cached.get_mut(allocator as usize) {
+            *slot = location;
+        }
+    }
+}
+
+/// All threads met so far, in the order of their first appearance.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    states: Vec<ThreadState>,
+    numbers: FxHashMap<u64, ThreadId>,
+    threshold: usize,
+}
+
+impl Threads {
+    pub(crate) fn new(threshold: usize) -> Self {
+        Self {
+            states: Vec::new(),
+            numbers: FxHashMap::default(),
+            threshold,
+        }
+    }
+
+    /// Finds or adds a thread.
+    pub(crate) fn intern(&mut self, id: u64) -> Result<ThreadId, Error> {
+        if let Some(&thread) = self.numbers.get(&id) {
+            return Ok(thread);
+        }
+        let thread = ThreadId::new(self.states.len()).ok_or(Error::TooMany { what: "threads" })?;
+        self.states.push(ThreadState::new(id, self.threshold));
+        self.numbers.insert(id, thread);
+        Ok(thread)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, thread: ThreadId) -> Option<&mut ThreadState> {
+        self.states.get_mut(thread.index())
+    }
+
+    pub(crate) fn finish(self) -> Vec<Thread> {
+        self.states.into_iter().map(|state| state.thread).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn popping_too_much_empties_the_stack() {
+        let mut state = ThreadState::new(1, 1);
+        state.push(NodeId(1));
+        state.push(NodeId(2));
+        assert!(state.pop(1));
+        assert_eq!(state.node(), NodeId(1));
+        assert!(!state.pop(2));
+        assert_eq!(state.node(), NodeId(0));
+    }
+
+    #[test]
+    fn cached_locations_belong_to_one_stack() {
+        let mut state = ThreadState::new(1, 1);
+        state.cache(Allocator::Malloc, LocationId(7));
+        assert_eq!(state.cached(Allocator::Malloc), Some(LocationId(7)));
+        assert_eq!(state.cached(Allocator::Calloc), None);
+        state.push(NodeId(1));
+        assert_eq!(state.cached(Allocator::Malloc), None);
+        state.cache(Allocator::Calloc, LocationId(8));
+        assert_eq!(state.cached(Allocator::Malloc), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a report cannot be written.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why a report cannot be written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The output cannot be written to.
+    #[error("cannot write the report")]
+    Write(#[from] io::Error),
+    /// The viewer compiled into this program cannot be put together.
+    #[error("the viewer cannot be linked: {file}:{line}: {what}")]
+    Link {
+        /// Module, below `web-assets/`.
+        file: String,
+        /// Line in it, from 1.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The page's template cannot be filled in.
+    #[error("the page's template cannot be rendered")]
+    Template(#[from] Box<handlebars::RenderError>),
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Write(error.into())
+    }
+}

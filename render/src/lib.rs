@@ -1,0 +1,32 @@
+//! Turns a profile into reports: the HTML page, speedscope, JSON.
+//!
+//! Each output is an [`Output`] and knows neither where its bytes go nor what was typed. All of them
+//! are views of one [`Profile`](aggregate::Profile), so no two can disagree.
+
+mod error;
+mod frame_class;
+mod html;
+mod json;
+mod speedscope;
+mod stacks;
+mod units;
+
+pub use memreport_aggregate as aggregate;
+
+pub use error::Error;
+pub use html::{FirstView, Html};
+pub use json::Json;
+pub use speedscope::Speedscope;
+pub use units::{Units, format_bytes, format_count, format_duration};
+
+use aggregate::Profile;
+use std::io::Write;
+
+/// A report format.
+pub trait Output {
+    /// Writes the report.
+    ///
+    /// # Errors
+    /// [`Error`] if `out` cannot be written to, or the report cannot be made.
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error>;
+}

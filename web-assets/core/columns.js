@@ -1,0 +1,51 @@
+/**
+ * A curve with at most two points per pixel column: its lowest and highest value there, in the order in which they come.
+ * The curve's extremes are always kept, however many points there are.
+ * @param {number} n points
+ * @param {(i: number) => number} columnOf pixel column of a point; never decreasing
+ * @param {Float64Array} values
+ * @returns {{column: number, value: number}[]}
+ */
+export function reduceCurve(n, columnOf, values) {
+  const out = [];
+  for (let i = 0; i < n; ) {
+    const column = columnOf(i);
+    let low = i;
+    let high = i;
+    for (; i < n && columnOf(i) === column; i++) {
+      if (values[i] < values[low]) low = i;
+      if (values[i] > values[high]) high = i;
+    }
+    out.push({ column, value: values[Math.min(low, high)] });
+    if (low !== high) out.push({ column, value: values[Math.max(low, high)] });
+  }
+  return out;
+}
+
+/**
+ * The highest slice peak in each pixel column. A slice fills at least `least` columns, so that a spike can be seen.
+ * @param {Float64Array} edges of the slices, in 0..1
+ * @param {Float64Array} peaks
+ * @param {number} width columns
+ * @param {number} least
+ * @returns {Float64Array}
+ */
+export function peakColumns(edges, peaks, width, least) {
+  const out = new Float64Array(width);
+  for (let s = 0; s < peaks.length; s++) {
+    const first = Math.max(0, Math.min(width - least, Math.floor(edges[s] * width)));
+    const behind = Math.min(width, Math.max(first + least, Math.ceil(edges[s + 1] * width)));
+    for (let c = first; c < behind; c++) if (peaks[s] > out[c]) out[c] = peaks[s];
+  }
+  return out;
+}
+
+/**
+ * @param {Float64Array} values
+ * @returns {number} where the largest value is first reached; 0 if there is none
+ */
+export function argmax(values) {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
+  return best;
+}

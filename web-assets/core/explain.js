@@ -1,0 +1,143 @@
+import { formatBytes, formatCount, formatNumberOf, formatTime, timeDigits } from './format.js';
+
+/** @typedef {import('./answer.js').Answer} Answer */
+/** @typedef {import('./axis.js').TimeAxis} TimeAxis */
+/** @typedef {import('./state.js').State} State */
+
+const NO_CURVE = 'The program ended before the first memory sample was taken, so there is no curve over time.';
+
+/**
+ * What is shown, in words: where the marked slice lies and why the sampled line reads lower there, or what "left over"
+ * means for this range.
+ * @param {State} state
+ * @param {Answer} answer
+ * @param {TimeAxis} axis
+ * @returns {string[]} sentences
+ */
+export function explain(state, answer, axis) {
+  const out = state.mode === 'peak' ? explainPeak(state, answer, axis) : explainLeftOver(state, answer, axis);
+  if (state.thread >= 0) {
+    const { threads } = answer.model.meta;
+    out.push(`${formatBytes(answer.bytes, state.units)} of it in thread ${threads[state.thread]}: only this is shown below.`);
+  }
+  return out;
+}
+
+/**
+ * A warning about what the figures of this mode can mean.
+ * @param {State} state
+ * @param {Answer} answer
+ * @returns {string} '' if there is none
+ */
+export function caution(state, answer) {
+  const { allocator, python_allocators_traced: traced } = answer.model.meta;
+  if (state.mode !== 'leaks' || traced !== false || !allocator.startsWith('pymalloc')) return '';
+  return 'pymalloc was in use and Python allocations were not traced: memory that Python freed but keeps in its pools can look left over here.';
+}
+
+/**
+ * @param {State} state
+ * @param {Answer} answer
+ * @param {TimeAxis} axis
+ * @returns {string[]}
+ */
+function explainPeak(state, answer, axis) {
+  const { slicePeak } = answer.model;
+  const { slice } = answer;
+  const peak = formatBytes(slicePeak[slice], state.units);
+  if (axis.slices === 1) return [`Peak heap of the whole run: ${peak}.`, NO_CURVE];
+  const range = rangeInWords(state, axis);
+  if (slicePeak[slice] === 0) return [`Peak heap in ${range}: nothing was allocated.`];
+  return [`Peak heap in ${range}: ${peak}, reached ${sliceInWords(slice, axis).where} (marked slice).`, whyLower(state, answer, axis)];
+}
+
+/**
+ * @param {State} state
+ * @param {Answer} answer
+ * @param {TimeAxis} axis
+ * @returns {string}
+ */
+function whyLower(state, answer, axis) {
+  const { model, slice } = answer;
+  const words = sliceInWords(slice, axis);
+  const peak = model.slicePeak[slice];
+  const first = slice === 0 ? 0 : model.snapshotHeap[slice - 1];
+  const last = slice === axis.slices - 1 ? model.meta.leaked_bytes : model.snapshotHeap[slice];
+  const read = `The heap was ${below(first, peak, state)} ${words.first} and ${below(last, peak, state)} ${words.last}`;
+  if (Math.max(first, last) >= peak) return read + ', which is the peak itself.';
+  return read + ': the line reads lower than the peak because it is sampled only at the two ends of the slice, and the peak came between them.';
+}
+
+/**
+ * A sample, and how far below the peak it is if both would read the same.
+ * @param {number} bytes
+ * @param {number} peak
+ * @param {State} state
+ * @returns {string}
+ */
+function below(bytes, peak, state) {
+  const text = formatBytes(bytes, state.units);
+  if (bytes >= peak || text !== formatBytes(peak, state.units)) return text;
+  return `${text} (${formatNumberOf(peak - bytes, 'byte')} less)`;
+}
+
+/**
+ * @param {number} slice
+ * @param {TimeAxis} axis with more than one slice
+ * @returns {{where: string, first: string, last: string}}
+ */
+function sliceInWords(slice, axis) {
+  const from = formatTime(axis.times[slice], 3);
+  const to = formatTime(axis.times[slice + 1], 3);
+  if (slice === 0) return { where: `between the start and the first sample at ${to}`, first: 'at the start', last: 'at that sample' };
+  if (slice === axis.slices - 1) {
+    return { where: `between the last sample at ${from} and the end at ${to}`, first: 'at that sample', last: 'at the end' };
+  }
+  return { where: `between the samples at ${from} and ${to}`, first: 'at the first', last: 'at the second' };
+}
+
+/**
+ * @param {State} state
+ * @param {Answer} answer
+ * @param {TimeAxis} axis
+ * @returns {string[]}
+ */
+function explainLeftOver(state, answer, axis) {
+  const bytes = formatBytes(answer.wholeBytes, state.units);
+  if (axis.slices === 1) return [`Left over from the whole run: ${bytes}, allocated and not freed by the end.`, NO_CURVE];
+  const end = axis.times[state.hi + 1];
+  const by = formatTime(end, timeDigits(axis.span));
+  const count = answer.keep === null ? ` in ${formatNumberOf(answer.count, 'allocation')}` : '';
+  return [
+    `Left over from ${rangeInWords(state, axis)}: ${bytes}${count}, allocated in this range and not freed by ${by}.`,
+    state.hi === axis.slices - 1
+      ? 'What is still in use when the run ends counts too, so not all of it need be a leak.'
+      : 'What is freed later, or still in use, counts too, so not all of it need be a leak.',
+  ];
+}
+
+/**
+ * @param {State} state
+ * @param {TimeAxis} axis
+ * @returns {string}
+ */
+function rangeInWords(state, axis) {
+  const digits = timeDigits(axis.span);
+  const from = formatTime(axis.times[state.lo], digits);
+  const to = formatTime(axis.times[state.hi + 1], digits);
+  return state.lo === 0 && state.hi === axis.slices - 1 ? `the whole run (${from} \u2013 ${to})` : `${from} \u2013 ${to}`;
+}
+
+/**
+ * A view node in one sentence, for those who cannot see the picture.
+ * @param {string} name
+ * @param {number} bytes
+ * @param {number} count
+ * @param {number} whole
+ * @param {State} state
+ * @returns {string}
+ */
+export function describeNode(name, bytes, count, whole, state) {
+  const share = Math.round((1000 * bytes) / Math.max(1, whole)) / 10;
+  return `${name}: ${formatBytes(bytes, state.units)}, ${formatCount(share)} % of what is shown, ${formatNumberOf(count, 'allocation')}`;
+}

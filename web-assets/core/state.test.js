@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultState, fromHash, toHash } from './state.js';
+import { randomNumbers } from './testing.js';
+
+const limits = { slices: 100, mode: /** @type {'leaks'} */ ('leaks'), threads: 4, frames: 50 };
+
+test('the default state leaves the address alone', () => {
+  assert.equal(toHash(defaultState(limits), limits), '');
+  assert.deepEqual(fromHash('', limits), defaultState(limits));
+  assert.deepEqual(fromHash('#', limits), defaultState(limits));
+});
+
+test('states come back from the address', () => {
+  const below = randomNumbers(9);
+  for (let i = 0; i < 200; i++) {
+    const lo = below(100);
+    const state = {
+      lo,
+      hi: lo + below(100 - lo),
+      mode: /** @type {const} */ (['peak', 'leaks'])[below(2)],
+      hideIrrelevant: below(2) === 0,
+      thread: below(5) - 1,
+      query: ['', 'a b&c=d#e', '/größe|日本/', '%41+'][below(4)],
+      zoom: Array.from({ length: below(5) }, () => below(50)),
+      units: /** @type {const} */ (['iec', 'si'])[below(2)],
+    };
+    assert.deepEqual(fromHash(toHash(state, limits), limits), state);
+  }
+});
+
+test('what is unknown or out of range falls back silently', () => {
+  for (const hash of ['#r=5-100', '#r=9-3', '#r=x', '#r=-1-5', '#m=other', '#t=4', '#t=-2', '#z=1..2', '#z=99', '#u=kb', '#h=x', '#v=bu', '#zzz', '#%', '#r=1e9-2']) {
+    assert.deepEqual(fromHash(hash, limits), defaultState(limits), hash);
+  }
+});
+
+test('a path thousands of frames long is not put into the address', () => {
+  assert.equal(toHash({ ...defaultState(limits), zoom: new Array(5000).fill(1) }, limits), '');
+});

@@ -1,0 +1,67 @@
+import { argmax } from '../core/columns.js';
+import { formatBytes, formatCount, formatTime, timeDigits } from '../core/format.js';
+import { byId, make } from './dom.js';
+
+/** @typedef {import('../core/axis.js').TimeAxis} TimeAxis */
+/** @typedef {import('../core/decode.js').Model} Model */
+/** @typedef {import('../core/format.js').Units} Units */
+
+/**
+ * Fills the header with facts about the capture.
+ * @param {Model} model
+ * @param {TimeAxis} axis
+ * @param {Units} units
+ */
+export function showFacts(model, axis, units) {
+  const { meta, snapshotRss } = model;
+  /** @param {number} bytes */
+  const size = (bytes) => [formatBytes(bytes, units), formatCount(bytes) + ' bytes'];
+  const facts = [
+    ['Command', meta.command, meta.command],
+    ['Peak heap', ...size(meta.peak_bytes)],
+    ['Peak RSS', ...(snapshotRss.length > 0 ? size(snapshotRss[argmax(snapshotRss)]) : ['not sampled', 'The program ended before the first sample'])],
+    ['Duration', formatTime(axis.span, timeDigits(axis.span)), formatTime(axis.span, 3)],
+    ['Allocations', formatCount(meta.allocations), formatBytes(meta.allocated_bytes, units) + ' allocated in all'],
+    ['Leaked', formatBytes(meta.leaked_bytes, units), formatCount(meta.leaked_bytes) + ' bytes not freed when tracking ended'],
+    ['Allocator', meta.allocator, ''],
+    ['PID', String(meta.pid), ''],
+    ['Python', meta.python ?? '', ''],
+    ['Capture format', String(meta.format) + (meta.native ? ', native' : ''), ''],
+    ['Samples', meta.snapshot_stride > 1 ? 'one in ' + formatCount(meta.snapshot_stride) + ' kept' : '', 'Peaks between samples are exact all the same'],
+    ['Started', startInWords(meta.start_ms), ''],
+  ];
+  byId('facts').replaceChildren(...facts.filter(([, value]) => value !== '').map(([name, value, title]) => fact(name, value, title)));
+}
+
+/**
+ * Lists the warnings about the capture.
+ * @param {string[]} warnings
+ */
+export function showWarnings(warnings) {
+  const list = byId('warnings');
+  list.hidden = warnings.length === 0;
+  list.replaceChildren(...warnings.map((warning) => make('li', warning)));
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ * @param {string} title
+ * @returns {HTMLElement}
+ */
+function fact(name, value, title) {
+  const out = make('div', '', name === 'Command' ? 'wide' : '');
+  const dd = make('dd', value);
+  if (title !== '') dd.title = title;
+  out.append(make('dt', name), dd);
+  return out;
+}
+
+/**
+ * @param {number} ms since the epoch
+ * @returns {string} '' if it is no date
+ */
+function startInWords(ms) {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
+}

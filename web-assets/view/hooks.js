@@ -1,0 +1,48 @@
+/** @typedef {import('../core/state.js').Mode} Mode */
+/** @typedef {import('./page.js').Page} Page */
+
+/**
+ * Puts `window.memreport` into place: a stable surface for tests and measurements.
+ * @param {Page} page
+ */
+export function installHooks(page) {
+  const { rows, nodes, frames, snapshots } = page.model.meta.counts;
+  const last = page.limits.slices - 1;
+  /** @param {number} slice */
+  const clamp = (slice) => Math.min(last, Math.max(0, Math.trunc(slice) || 0));
+  const hooks = {
+    schema: 1,
+    info: {
+      rows,
+      nodes,
+      frames,
+      snapshots,
+      get mode() {
+        return page.state.mode;
+      },
+      get range() {
+        return [page.state.lo, page.state.hi];
+      },
+    },
+    /**
+     * @param {number} lo
+     * @param {number} hi
+     */
+    async setRange(lo, hi) {
+      page.change({ lo: clamp(lo), hi: Math.max(clamp(lo), clamp(hi)) });
+      await nextFrame();
+    },
+    /** @param {Mode} mode */
+    async setMode(mode) {
+      page.change({ mode });
+      await nextFrame();
+    },
+    rootBytes: () => page.answer.bytes,
+  };
+  Object.assign(window, { memreport: hooks });
+}
+
+/** @returns {Promise<void>} resolves after the next frame */
+export function nextFrame() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+}
