@@ -1,38 +1,35 @@
-//! memreport
-use memreport_aggregate::{Options, read_profile};
-use memreport_ingest::{Counters, Source};
-use memreport_render::{Json, Output, Speedscope};
-use std::sync::Arc;
-fn main() {
-    let args: Vec<String> = std::env::args().collect();
-    let t = std::time::Instant::now();
-    let p = match read_profile(
-        Source::open(std::path::Path::new(&args[2])).unwrap(),
-        &Options::default(),
-        &Arc::new(Counters::default()),
-    ) {
-        Ok(p) => p,
-        Err(e) => {
-            eprintln!("{e:?}");
-            std::process::exit(2)
-        }
+//! The `memreport` command: reports from captures of the memray profiler.
+
+mod cli;
+mod hints;
+mod output;
+mod progress;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::run::Outcome;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Build(args) => run::build(args),
+        Command::Export(args) => run::export(args),
+        Command::Info(args) => run::info(args),
     };
-    if args[1] == "time" {
-        eprintln!(
-            "{:?} rows {} locs {} slices {} peak {} {:?}",
-            t.elapsed(),
-            p.intervals.len(),
-            p.locations.len(),
-            p.slices.len(),
-            p.slices.peak(),
-            p.counts
-        );
-        return;
-    }
-    let mut out = std::io::BufWriter::new(std::io::stdout());
-    if args.iter().any(|a| a == "speedscope") {
-        Speedscope::default().write(&p, &mut out).unwrap();
-    } else {
-        Json { temporal: true }.write(&p, &mut out).unwrap();
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::FromDamagedCapture) => ExitCode::from(3),
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            progress::say(&format!("error: {error:#}"));
+            if let Some(hint) = hints::hint(&error) {
+                progress::say(&format!("hint: {hint}"));
+            }
+            ExitCode::from(2)
+        }
     }
 }

@@ -148,20 +148,10 @@ impl Reader {
         full: Sender<Batch>,
         empty: Receiver<Batch>,
     ) -> Result<(Self, Blocks, Vec<u8>), Error> {
-        let mut input = Vec::new();
-        let (header, rest) = loop {
-            let more = blocks.read_more(&mut input);
-            match Header::parse(&input) {
-                Ok(Some((header, rest))) => break (header, rest.to_vec()),
-                Ok(None) if more => {}
-                Ok(None) => return Err(no_header(name, &mut blocks, input.len())),
-                Err(source) => return Err(Error::Capture { name, source }),
-            }
-        };
+        let (header, rest, offset) = read_header(&name, &mut blocks)?;
         if header.file_format == FileFormat::Aggregated {
             return Err(Error::Aggregated { name });
         }
-        let offset = input.len().saturating_sub(rest.len()) as u64;
         let reader = Self {
             decoder: Decoder::new(&header, offset),
             options,
@@ -534,8 +524,34 @@ fn ending_without_trailer(offset: u64, record: u64, blocks: &mut Blocks) -> Endi
     }
 }
 
+/// Reads the header. Returns it with the bytes that were read past it, and its length.
+pub(crate) fn read_header(
+    name: &str,
+    blocks: &mut Blocks,
+) -> Result<(Header, Vec<u8>, u64), Error> {
+    let mut input = Vec::new();
+    loop {
+        let more = blocks.read_more(&mut input);
+        match Header::parse(&input) {
+            Ok(Some((header, rest))) => {
+                let offset = input.len().saturating_sub(rest.len()) as u64;
+                return Ok((header, rest.to_vec(), offset));
+            }
+            Ok(None) if more => {}
+            Ok(None) => return Err(no_header(name, blocks, input.len())),
+            Err(source) => {
+                return Err(Error::Capture {
+                    name: name.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+}
+
 /// Why there is no header: nothing, too little, or nothing that could be unpacked.
-fn no_header(name: String, blocks: &mut Blocks, len: usize) -> Error {
+fn no_header(name: &str, blocks: &mut Blocks, len: usize) -> Error {
+    let name = name.to_owned();
     match blocks.error.take() {
         Some(source) => Error::Read { name, source },
         None if len == 0 => Error::Empty { name },

@@ -1,10 +1,36 @@
-//! The HTML report.
+//! The HTML report: one page with the viewer and the profile's tables inside, opened from disk.
+
+mod encoding;
+mod linker;
+mod meta;
+mod payload;
+mod policy;
+mod shown;
 
 use std::io::Write;
 
+use handlebars::Handlebars;
+use include_dir::{Dir, include_dir};
 use memreport_aggregate::Profile;
+use serde_json::json;
 
+use crate::units::{Units, format_bytes, format_duration};
 use crate::{Error, Output};
+use linker::{Module, link};
+use shown::Shown;
+
+static CORE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/core");
+static VIEW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/view");
+const MAIN: &str = include_str!("../../web-assets/main.js");
+const STYLE: &str = include_str!("../../web-assets/style.css");
+const TEMPLATE: &str = include_str!("../../web-assets/index.hbs");
+
+/// Marks the page as ours, near its start.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"memreport\">";
+
+/// Stands in the template's output where the tables are streamed in. No name can contain it: it is
+/// looked for before any name is written but the command line's, which is escaped.
+const MARKER: &str = "<!--payload-->";
 
 /// Which question the report answers first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,14 +43,106 @@ pub enum FirstView {
 }
 
 /// The self-contained page.
+///
+/// * Shape: the viewer's markup, style and script, then the profile's
+///   tables as compressed columns; one policy in the head forbids every request
+/// * The same profile gives the same bytes
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Html {
     /// Which question it answers first.
     pub first_view: FirstView,
 }
 
+impl Html {
+    /// Whether a file that starts with these bytes is such a page.
+    #[must_use]
+    pub fn is_report(start: &[u8]) -> bool {
+        start
+            .windows(GENERATOR.len())
+            .any(|window| window == GENERATOR.as_bytes())
+    }
+}
+
 impl Output for Html {
-    fn write(&self, _profile: &Profile, _out: &mut dyn Write) -> Result<(), Error> {
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
+        let shell = shell(profile)?;
+        let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
+        out.write_all(before.as_bytes())?;
+        payload::write(profile, &Shown::new(profile), self.first_view, out)?;
+        out.write_all(after.as_bytes())?;
         Ok(())
+    }
+}
+
+/// The page without its tables.
+fn shell(profile: &Profile) -> Result<String, Error> {
+    let script = link(&modules(), "main.js")?;
+    let style = STYLE.trim();
+    let mut handlebars = Handlebars::new();
+    handlebars.set_strict_mode(true);
+    let values = json!({
+        "title": title(profile),
+        "summary": summary(profile),
+        "csp": policy::policy(&script, style),
+        "style": style,
+        "script": script,
+        "payload": MARKER,
+    });
+    handlebars
+        .render_template(TEMPLATE, &values)
+        .map_err(|error| Error::Template(Box::new(error)))
+}
+
+fn modules() -> Vec<Module<'static>> {
+    let main = Module {
+        path: "main.js".to_owned(),
+        source: MAIN,
+    };
+    let folder = |name: &'static str, dir: &'static Dir<'static>| {
+        dir.files().filter_map(move |file| {
+            let path = file.path().to_str()?;
+            let source = file.contents_utf8()?;
+            Some((name, path, source))
+        })
+    };
+    let files = folder("core", &CORE).chain(folder("view", &VIEW));
+    let named = files.filter(|(_, path, _)| path.ends_with(".js") && !path.ends_with(".test.js"));
+    let modules = named.map(|(folder, path, source)| Module {
+        path: format!("{folder}/{path}"),
+        source,
+    });
+    std::iter::once(main).chain(modules).collect()
+}
+
+fn title(profile: &Profile) -> String {
+    format!("memreport · {}", profile.metadata.command_line)
+}
+
+/// The report in one sentence, for readers without JavaScript.
+fn summary(profile: &Profile) -> String {
+    let metadata = &profile.metadata;
+    let duration = metadata
+        .end_time_ms
+        .saturating_sub(metadata.start_time_ms)
+        .max(0)
+        .cast_unsigned();
+    format!(
+        "Peak heap {}, left over at the end {}, in a run of {}. The graphs need JavaScript.",
+        format_bytes(profile.slices.peak(), Units::Iec),
+        format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
+        format_duration(duration),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_viewer_links() {
+        let script = link(&modules(), "main.js").unwrap();
+        assert!(!script.contains("import "), "imports are resolved");
+        assert!(!script.contains("/**"), "comments are left out");
+        assert!(TEMPLATE.contains(GENERATOR));
     }
 }

@@ -6,7 +6,6 @@ use std::io::Write;
 use memreport_aggregate::ingest::capture::Allocator;
 use memreport_aggregate::ingest::{Ending, FrameId, Location, LocationId, NodeId, Tally};
 use memreport_aggregate::{Interval, NEVER, Profile, View};
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::stacks::{Numbering, thread_id};
@@ -35,7 +34,7 @@ impl Output for Json {
         };
         for thread in &profile.threads {
             let name = profile.strings.text(thread.name).into_owned();
-            tables.threads.insert(thread.id, name);
+            tables.threads.insert(thread.id.cast_signed(), name);
         }
         serde_json::to_writer(&mut *out, &tables.document(self.temporal))?;
         writeln!(out)?;
@@ -47,11 +46,12 @@ impl Output for Json {
 struct Tables<'a> {
     profile: &'a Profile,
     stacks: Numbering<NodeId>,
-    threads: BTreeMap<u64, String>,
+    threads: BTreeMap<i64, String>,
 }
 
-/// Key of a row: thread (or -1), stack, allocator. Rows are in this order.
-type Key = (i128, usize, Allocator);
+/// Key of a row: thread (or -1), stack, allocator. Rows are in this order. Threads are signed, as
+/// memray gives them.
+type Key = (i64, usize, Allocator);
 
 impl Tables<'_> {
     fn document(mut self, temporal: bool) -> Value {
@@ -103,7 +103,7 @@ impl Tables<'_> {
         let thread = if merged {
             -1
         } else {
-            thread_id(self.profile, thread).into()
+            thread_id(self.profile, thread).cast_signed()
         };
         Some((thread, self.stacks.number(node), allocator))
     }
@@ -125,7 +125,7 @@ impl Tables<'_> {
                 .into_iter()
                 .map(|((thread, stack, allocator), tally)| {
                     json!([
-                        Thread(thread),
+                        thread,
                         allocator.name(),
                         stack,
                         null,
@@ -156,7 +156,7 @@ impl Tables<'_> {
                 })
                 .filter(|(_, _, _, intervals)| !intervals.is_empty())
                 .map(|(thread, stack, allocator, intervals)| {
-                    json!([Thread(thread), allocator.name(), stack, null, intervals])
+                    json!([thread, allocator.name(), stack, null, intervals])
                 })
                 .collect();
             if with_peaks {
@@ -191,18 +191,6 @@ impl Tables<'_> {
             })
             .collect();
         (frames.into(), json!(stacks))
-    }
-}
-
-/// A thread's number, 64 bits unsigned, or -1.
-struct Thread(i128);
-
-impl Serialize for Thread {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match u64::try_from(self.0) {
-            Ok(id) => serializer.serialize_u64(id),
-            Err(_) => serializer.serialize_i64(-1),
-        }
     }
 }
 

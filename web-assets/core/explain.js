@@ -18,7 +18,7 @@ export function explain(state, answer, axis) {
   const out = state.mode === 'peak' ? explainPeak(state, answer, axis) : explainLeftOver(state, answer, axis);
   if (state.thread >= 0) {
     const { threads } = answer.model.meta;
-    out.push(`${formatBytes(answer.bytes, state.units)} of it in thread ${threads[state.thread]}: only this is shown below.`);
+    out.push(`Shown below: the ${formatBytes(answer.bytes, state.units)} of it in thread ${threads[state.thread]}.`);
   }
   return out;
 }
@@ -65,7 +65,7 @@ function whyLower(state, answer, axis) {
   const last = slice === axis.slices - 1 ? model.meta.leaked_bytes : model.snapshotHeap[slice];
   const read = `The heap was ${below(first, peak, state)} ${words.first} and ${below(last, peak, state)} ${words.last}`;
   if (Math.max(first, last) >= peak) return read + ', which is the peak itself.';
-  return read + ': the line reads lower than the peak because it is sampled only at the two ends of the slice, and the peak came between them.';
+  return read + ': the line reads lower, since it is sampled only at the ends of the slice and the peak came between them.';
 }
 
 /**
@@ -106,7 +106,7 @@ function explainLeftOver(state, answer, axis) {
   const bytes = formatBytes(answer.wholeBytes, state.units);
   if (axis.slices === 1) return [`Left over from the whole run: ${bytes}, allocated and not freed by the end.`, NO_CURVE];
   const end = axis.times[state.hi + 1];
-  const by = formatTime(end, timeDigits(axis.span));
+  const by = formatTime(end, timeDigits(end - axis.times[state.lo]));
   const count = answer.keep === null ? ` in ${formatNumberOf(answer.count, 'allocation')}` : '';
   return [
     `Left over from ${rangeInWords(state, axis)}: ${bytes}${count}, allocated in this range and not freed by ${by}.`,
@@ -122,7 +122,7 @@ function explainLeftOver(state, answer, axis) {
  * @returns {string}
  */
 function rangeInWords(state, axis) {
-  const digits = timeDigits(axis.span);
+  const digits = timeDigits(axis.times[state.hi + 1] - axis.times[state.lo]);
   const from = formatTime(axis.times[state.lo], digits);
   const to = formatTime(axis.times[state.hi + 1], digits);
   return state.lo === 0 && state.hi === axis.slices - 1 ? `the whole run (${from} \u2013 ${to})` : `${from} \u2013 ${to}`;

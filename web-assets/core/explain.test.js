@@ -52,7 +52,7 @@ test('left over is explained in its own words', async () => {
 });
 
 test('a thread filter says how much of it is shown', async () => {
-  assert.match((await words({ thread: 1 })).text, /0 B of it in thread worker/);
+  assert.match((await words({ thread: 1 })).text, /Shown below: the 0 B of it in thread worker\./);
 });
 
 test('without a snapshot there is no time', async () => {

@@ -278,8 +278,9 @@ function randomNodes(n, frames, below) {
   /** @type {{node: number, used: Set<number>}[]} */
   const path = [{ node: 0, used: new Set() }];
   for (let i = 1; i < n; i++) {
-    // Siblings have distinct frames: climb until there is one left.
-    for (let up = below(3); path.length > 1 && (up > 0 || path[path.length - 1].used.size >= frames / 2); up--) path.pop();
+    // Mostly down, now and then far up; siblings have distinct frames, so climb on where they run out.
+    const climb = below(20) === 0 ? below(path.length) : below(2);
+    for (let up = climb; path.length > 1 && (up > 0 || path[path.length - 1].used.size >= frames / 2); up--) path.pop();
     const top = path[path.length - 1];
     let frame = 1 + below(frames - 1);
     while (top.used.has(frame)) frame = 1 + (frame % (frames - 1));

@@ -82,6 +82,9 @@ export class Brush {
       if (event.button !== 0) return;
       this.drag = { grip: this.gripOf(event), x: this.position(event), lo: this.lo, hi: this.hi, far: false };
       track.setPointerCapture(event.pointerId);
+      // Else the browser selects text, and the next press drags that text away. It also keeps the handle from the focus.
+      event.preventDefault();
+      if (event.target === this.start || event.target === this.end) /** @type {HTMLElement} */ (event.target).focus({ preventScroll: true });
     });
     track.addEventListener('pointermove', (event) => this.move(event));
     for (const name of ['pointerup', 'pointercancel']) track.addEventListener(name, () => this.drop());

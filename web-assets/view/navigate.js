@@ -15,8 +15,10 @@ export function navigateGraph(page) {
   tree.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const v = page.focus;
-    if (event.key === 'Enter' || event.key === ' ') page.zoomTo(v);
-    else if (event.key === 'Home') focusOn(page, tip, 0);
+    if (event.key === 'Enter' || event.key === ' ') {
+      tip.hide();
+      page.zoomTo(v);
+    } else if (event.key === 'Home') focusOn(page, tip, 0);
     else {
       const target = neighbour(page, event.key);
       if (target < 0) return;
@@ -69,7 +71,7 @@ function neighbour(page, key) {
   const { view } = page.answer;
   const v = page.focus;
   if (key === 'ArrowUp') return Math.max(0, view.parent[v]);
-  if (key === 'ArrowDown') return view.filledChildren(v).reduce((best, c) => (best < 0 || view.bytes(c) > view.bytes(best) ? c : best), -1);
+  if (key === 'ArrowDown') return view.filledChildren(v).reduce((best, c) => (best === v || view.bytes(c) > view.bytes(best) ? c : best), v);
   if (key !== 'ArrowLeft' && key !== 'ArrowRight') return -1;
   if (v === 0) return 0;
   const siblings = view.filledChildren(view.parent[v]);

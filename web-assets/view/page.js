@@ -183,9 +183,8 @@ export class Page {
   /** Puts the question, the explanation and the search total into words. */
   showWords() {
     const { state, answer, search } = this;
-    const size = formatBytes(answer.bytes, state.units);
     const title = state.mode === 'peak' ? 'Peak in range: ' : 'Left over from range: ';
-    setText(byId('view-title'), title + size);
+    setText(byId('view-title'), title + formatBytes(answer.wholeBytes, state.units));
     const sentences = explain(state, answer, this.axis);
     const explanation = byId('explain');
     if (explanation.textContent !== sentences.join(' ')) {

@@ -29,7 +29,7 @@ export function readPalette() {
     match: pixel(parseHex(css('--match'))),
     matchEdge: pixel(parseHex(css('--match-edge'))),
     fills: colours.map(pixel),
-    faded: colours.map((rgb) => pixel(rgb.map((v, k) => Math.round(0.35 * v + 0.65 * background[k])))),
+    faded: colours.map((rgb) => pixel(rgb.map((v, k) => Math.round(0.45 * v + 0.55 * background[k])))),
   };
 }
 

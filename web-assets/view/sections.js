@@ -16,7 +16,7 @@ export function readMeta() {
   } catch {
     throw new DamagedReport('the description of the data is cut off');
   }
-  if (meta.schema !== SCHEMA) throw new DamagedReport('its data have schema ' + meta.schema + ', this page reads schema ' + SCHEMA);
+  if (meta.schema !== SCHEMA) throw new Error('its data have schema ' + meta.schema + ', this page reads schema ' + SCHEMA);
   return meta;
 }
 

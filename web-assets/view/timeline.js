@@ -82,7 +82,7 @@ export class Timeline {
     context.textBaseline = 'middle';
     context.textAlign = 'right';
     context.beginPath();
-    for (const bytes of byteTicks(this.max, 4, units)) {
+    for (const bytes of byteTicks(this.max, 5, units)) {
       const y = Math.round(this.y(bytes)) + 0.5;
       context.moveTo(LEFT, y);
       context.lineTo(LEFT + width, y);

@@ -1,0 +1,89 @@
+//! META: the facts of the page's header, and what the other sections contain.
+
+use memreport_aggregate::Profile;
+use memreport_aggregate::ingest::capture::Allocator;
+use serde_json::{Map, Value, json};
+
+use super::FirstView;
+use super::payload::Tables;
+use crate::stacks::thread_label;
+use crate::units::format_count;
+
+/// Version of the page's tables.
+const SCHEMA: u32 = 1;
+
+/// META; `lengths` are those of the other sections before compression.
+pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str, u64)]) -> Value {
+    let Tables { profile, shown, .. } = tables;
+    let metadata = &profile.metadata;
+    let sections: Map<String, Value> = lengths
+        .iter()
+        .map(|&(name, length)| (name.to_owned(), length.into()))
+        .collect();
+    json!({
+        "schema": SCHEMA,
+        "generator": concat!("memreport ", env!("CARGO_PKG_VERSION")),
+        "command": metadata.command_line,
+        "pid": metadata.pid,
+        "format": metadata.format,
+        "python": metadata.python.map(|version| version.to_string()),
+        "allocator": metadata.python_allocator,
+        "start_ms": metadata.start_time_ms,
+        "end_ms": metadata.end_time_ms,
+        "native": metadata.has_native_traces,
+        "python_allocators_traced": metadata.trace_python_allocators,
+        "mode": match first_view { FirstView::Peak => "peak", FirstView::Leaks => "leaks" },
+        "peak_bytes": profile.slices.peak(),
+        "leaked_bytes": profile.slices.heap.last(),
+        "allocations": profile.counts.allocations,
+        "allocated_bytes": profile.counts.allocated_bytes,
+        "records": profile.counts.events,
+        "threads": profile.threads.iter().map(|thread| thread_label(profile, thread)).collect::<Vec<_>>(),
+        "allocators": Allocator::ALL.map(Allocator::name),
+        "warnings": warnings(profile),
+        "snapshot_stride": profile.snapshot_stride,
+        "counts": {
+            "strings": tables.n_strings(),
+            "frames": shown.frames.len(),
+            "nodes": shown.depths.len(),
+            "locations": shown.locations.len(),
+            "snapshots": profile.slices.n_snapshots(),
+            "rows": shown.rows.len(),
+        },
+        "sections": sections,
+    })
+}
+
+/// Sentences on what is doubtful.
+fn warnings(profile: &Profile) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !profile.ending.is_complete() {
+        warnings.push(sentence(&profile.ending.to_string()));
+    }
+    for warning in &profile.warnings {
+        let count = format_count(warning.count);
+        warnings.push(sentence(&format!(
+            "{} ({count} times, first at byte {})",
+            warning.kind, warning.first_offset
+        )));
+    }
+    let unseen = profile.counts.implicit_frees + profile.counts.implicit_unmaps;
+    if unseen > 0 {
+        warnings.push(format!(
+            "{} blocks were allocated where another was still live: its deallocation was not seen, and is taken to have \
+             happened by then.",
+            format_count(unseen)
+        ));
+    }
+    warnings
+}
+
+/// A capital first, a full stop last.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}

@@ -1,0 +1,212 @@
+//! The profile's tables as the page has them: only what can be seen, numbered for compression.
+
+use memreport_aggregate::ingest::capture::Allocator;
+use memreport_aggregate::ingest::{FrameId, LocationId, NodeId, StringId, ThreadId};
+use memreport_aggregate::{Interval, NEVER, Profile, View};
+use rustc_hash::FxHashMap;
+
+use crate::stacks::Numbering;
+
+/// A location of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PageLocation {
+    /// Index of its node in preorder.
+    pub(crate) node: usize,
+    pub(crate) thread: ThreadId,
+    pub(crate) allocator: Allocator,
+}
+
+/// A row of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PageRow {
+    pub(crate) start: u32,
+    /// Index of the location.
+    pub(crate) location: usize,
+    pub(crate) end: u32,
+    pub(crate) allocations: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Tables of the page.
+///
+/// * Nodes are in preorder, the root first; siblings by their bytes at the whole run's peak, largest
+///   first, then by name, so that the picture never jumps
+/// * Locations are sorted by node, thread, allocator; rows by start, location, end
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// Depth of each node, 0 for the root.
+    pub(crate) depths: Vec<u64>,
+    /// Frame of each node, as an index of `frames`.
+    pub(crate) node_frames: Vec<usize>,
+    /// Frames in the order of their first node.
+    pub(crate) frames: Vec<FrameId>,
+    pub(crate) locations: Vec<PageLocation>,
+    pub(crate) rows: Vec<PageRow>,
+}
+
+impl Shown {
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let tree = Tree::new(profile);
+        let mut frames = Numbering::default();
+        frames.number(FrameId(0));
+        let mut depths = Vec::new();
+        let mut node_frames = Vec::new();
+        let mut places = FxHashMap::default();
+        tree.walk(|node, frame, depth| {
+            places.insert(node, depths.len());
+            depths.push(depth);
+            node_frames.push(frames.number(frame));
+        });
+
+        let key = |id: LocationId| {
+            let location = profile.locations.get(id.index())?;
+            let node = *places.get(&location.node)?;
+            Some(PageLocation {
+                node,
+                thread: location.thread,
+                allocator: location.allocator,
+            })
+        };
+        let mut locations: Vec<PageLocation> = profile
+            .intervals
+            .iter()
+            .filter_map(|interval| key(interval.location))
+            .collect();
+        locations.sort_unstable();
+        locations.dedup();
+        let index = |id| locations.binary_search(&key(id)?).ok();
+        let rows = rows(&profile.intervals, index);
+        Self {
+            depths,
+            node_frames,
+            frames: frames.things().to_vec(),
+            locations,
+            rows,
+        }
+    }
+
+    /// Strings in the order of the frames that use them; the empty one first.
+    pub(crate) fn strings(&self, profile: &Profile) -> Numbering<StringId> {
+        let mut strings = Numbering::default();
+        strings.number(StringId(0));
+        for frame in self.frames.iter().map(|&id| profile.frames.get(id)) {
+            strings.number(frame.function);
+            strings.number(frame.file);
+        }
+        strings
+    }
+}
+
+/// Rows of the page; several locations of the profile may be one of the page's.
+fn rows(intervals: &[Interval], index: impl Fn(LocationId) -> Option<usize>) -> Vec<PageRow> {
+    let mut rows: Vec<PageRow> = intervals
+        .iter()
+        .filter_map(|interval| {
+            Some(PageRow {
+                start: interval.start,
+                location: index(interval.location)?,
+                end: interval.end,
+                allocations: interval.allocations.into(),
+                bytes: interval.bytes,
+            })
+        })
+        .collect();
+    rows.sort_unstable();
+    rows.dedup_by(|later, earlier| {
+        let same = |row: &PageRow| (row.start, row.location, row.end);
+        let equal = same(later) == same(earlier);
+        if equal {
+            earlier.allocations += later.allocations;
+            earlier.bytes += later.bytes;
+        }
+        equal
+    });
+    rows
+}
+
+impl PageRow {
+    /// Ticks from start to end, or 0 if it never ends.
+    pub(crate) fn duration(&self) -> u64 {
+        if self.end == NEVER {
+            0
+        } else {
+            u64::from(self.end - self.start)
+        }
+    }
+}
+
+/// The part of the call tree that has rows, with children in the order of the page.
+struct Tree<'a> {
+    profile: &'a Profile,
+    children: Vec<Vec<NodeId>>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(profile: &'a Profile) -> Self {
+        let n_nodes = profile.call_tree.len();
+        let node_of = |id: LocationId| {
+            profile
+                .locations
+                .get(id.index())
+                .map_or(NodeId(0), |l| l.node)
+        };
+        let mut seen = vec![false; n_nodes];
+        for node in profile
+            .intervals
+            .iter()
+            .map(|interval| node_of(interval.location))
+        {
+            seen[node.index()] = true;
+        }
+        let mut weights = vec![0_u64; n_nodes];
+        for row in View::peak(profile, profile.slices.whole_run()).rows() {
+            weights[node_of(row.location).index()] += row.tally.bytes;
+        }
+        let mut children = vec![Vec::new(); n_nodes];
+        // Parents come before children, so backwards every node is complete when it is met.
+        for (node, parent, _) in profile.call_tree.nodes().rev() {
+            if seen[node.index()] {
+                seen[parent.index()] = true;
+                weights[parent.index()] += weights[node.index()];
+                children[parent.index()].push(node);
+            }
+        }
+        for siblings in &mut children {
+            siblings.sort_by_cached_key(|node| {
+                let frame = profile
+                    .frames
+                    .get(profile.call_tree.frame(*node).unwrap_or_default());
+                let (function, file) = (
+                    profile.strings.bytes(frame.function),
+                    profile.strings.bytes(frame.file),
+                );
+                (
+                    std::cmp::Reverse(weights[node.index()]),
+                    function,
+                    file,
+                    frame.line,
+                )
+            });
+        }
+        Self { profile, children }
+    }
+
+    /// Visits the nodes in preorder, with frame and depth. Stacks can be tens of thousands deep: no
+    /// recursion.
+    fn walk(&self, mut visit: impl FnMut(NodeId, FrameId, u64)) {
+        let mut open = vec![(NodeId(0), 0_u64)];
+        while let Some((node, depth)) = open.pop() {
+            visit(
+                node,
+                self.profile.call_tree.frame(node).unwrap_or_default(),
+                depth,
+            );
+            open.extend(
+                self.children[node.index()]
+                    .iter()
+                    .rev()
+                    .map(|&child| (child, depth + 1)),
+            );
+        }
+    }
+}

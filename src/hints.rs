@@ -1,0 +1,40 @@
+//! What to do about an error.
+
+use memreport_ingest::Error as IngestError;
+use memreport_ingest::capture::Error as CaptureError;
+
+/// Advice for whoever meets this error, if there is any.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    error.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<IngestError>() {
+            return of_ingest(error);
+        }
+        cause.downcast_ref::<CaptureError>().and_then(of_capture)
+    })
+}
+
+fn of_ingest(error: &IngestError) -> Option<&'static str> {
+    match error {
+        IngestError::Empty { .. } => Some(
+            "an aggregated capture (memray run --aggregate) is only written when tracking ends; if the process was \
+             killed, nothing is left. Without --aggregate, what happened up to then can be read",
+        ),
+        IngestError::TruncatedHeader { .. } => {
+            Some("the file was cut off at its very start; nothing can be recovered from it")
+        }
+        IngestError::Aggregated { .. } => {
+            Some("run the program again under memray without --aggregate")
+        }
+        _ => None,
+    }
+}
+
+fn of_capture(error: &CaptureError) -> Option<&'static str> {
+    match error {
+        CaptureError::NotACapture { .. } => Some(
+            "memreport reads the files that `memray run` writes, compressed with LZ4 or gzip or not",
+        ),
+        CaptureError::TooNew { .. } => Some("a newer memreport may know this format"),
+        _ => None,
+    }
+}

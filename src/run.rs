@@ -1,0 +1,254 @@
+//! One function a command.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use memreport_ingest::{Container, Counters, Inspection, Source, inspect};
+use memreport_render::aggregate::{Options, Profile, read_profile};
+use memreport_render::{
+    FirstView, Html, Json, Output, Speedscope, Units, format_bytes, format_count, format_duration,
+};
+use serde_json::json;
+
+use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs};
+use crate::output;
+use crate::progress::{say, with_bar};
+
+/// How a command ended that gave what was asked for.
+pub(crate) enum Outcome {
+    Done,
+    /// From a capture that is damaged or truncated, and that was not allowed.
+    FromDamagedCapture,
+}
+
+pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
+    let page = match &args.output {
+        Some(path) => path.clone(),
+        None => output::default_path(&args.read.capture, args.force)?,
+    };
+    let first_view = first_view(&args.read);
+    let html = Html { first_view };
+    let speedscope = Speedscope { first_view };
+    let json = Json { temporal: true };
+    let mut wanted: Vec<(&Path, &dyn Output)> = vec![(&page, &html)];
+    wanted.extend(
+        args.speedscope
+            .iter()
+            .map(|path| (path.as_path(), &speedscope as &dyn Output)),
+    );
+    wanted.extend(
+        args.json
+            .iter()
+            .map(|path| (path.as_path(), &json as &dyn Output)),
+    );
+    let mut paths = HashSet::new();
+    if let Some((path, _)) = wanted.iter().find(|(path, _)| !paths.insert(*path)) {
+        bail!("two outputs have the same place: {}", path.display());
+    }
+
+    let profile = read(&args.read)?;
+    // All of them are written before the first replaces anything.
+    let written: Vec<_> = wanted
+        .iter()
+        .map(|(path, output)| output::write(*output, &profile, path))
+        .collect::<Result<_>>()?;
+    written.into_iter().try_for_each(output::Written::publish)?;
+    if !args.read.quiet {
+        say(&summary(&profile, &page));
+    }
+    Ok(outcome(&args.read, &profile))
+}
+
+pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
+    let profile = read(&args.read)?;
+    let output: Box<dyn Output> = match args.format {
+        Format::Json => Box::new(Json {
+            temporal: args.temporal,
+        }),
+        Format::Speedscope => Box::new(Speedscope {
+            first_view: first_view(&args.read),
+        }),
+    };
+    output::write(output.as_ref(), &profile, &args.output)?.publish()?;
+    Ok(outcome(&args.read, &profile))
+}
+
+pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
+    let inspection = inspect(open(&args.capture)?)?;
+    let text = if args.json {
+        info_json(&inspection)
+    } else {
+        info_text(&inspection)
+    };
+    writeln!(io::stdout(), "{text}").context("cannot write to standard output")?;
+    Ok(Outcome::Done)
+}
+
+fn open(capture: &Path) -> Result<Source> {
+    if capture == Path::new("-") {
+        return Ok(Source::stdin());
+    }
+    Ok(Source::open(capture)?)
+}
+
+/// Reads the capture, and says what is doubtful about it.
+fn read(args: &ReadArgs) -> Result<Profile> {
+    let source = open(&args.capture)?;
+    let options = Options {
+        max_memory_records: args.max_memory_records,
+        ..Options::default()
+    };
+    let counters = Arc::new(Counters::default());
+    let size = source.size();
+    let profile = with_bar(args.quiet, size, &counters, || {
+        read_profile(source, &options, &counters)
+    })?;
+    if !profile.ending.is_complete() {
+        say(&format!("warning: {}", profile.ending));
+    }
+    for warning in &profile.warnings {
+        let (count, at) = (format_count(warning.count), warning.first_offset);
+        say(&format!(
+            "warning: {} ({count} times, first at byte {at})",
+            warning.kind
+        ));
+    }
+    Ok(profile)
+}
+
+fn first_view(args: &ReadArgs) -> FirstView {
+    if args.leaks {
+        FirstView::Leaks
+    } else {
+        FirstView::Peak
+    }
+}
+
+fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {
+    if profile.ending.is_complete() || args.allow_truncated {
+        Outcome::Done
+    } else {
+        Outcome::FromDamagedCapture
+    }
+}
+
+fn summary(profile: &Profile, page: &Path) -> String {
+    format!(
+        "{}: peak {}, {} left over, {} allocations",
+        page.display(),
+        format_bytes(profile.slices.peak(), Units::Iec),
+        format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
+        format_count(profile.counts.allocations),
+    )
+}
+
+fn container_names(inspection: &Inspection) -> Vec<&'static str> {
+    let name = |container: &Container| match container {
+        Container::Gzip => "gzip",
+        Container::Lz4 => "LZ4",
+    };
+    inspection.containers.iter().map(name).collect()
+}
+
+fn info_json(inspection: &Inspection) -> String {
+    let metadata = &inspection.metadata;
+    let document = json!({
+        "format": metadata.format,
+        "memray": metadata.memray,
+        "python": metadata.python.map(|version| version.to_string()),
+        "file_format": file_format(inspection),
+        "containers": container_names(inspection),
+        "size": inspection.size,
+        "command_line": metadata.command_line,
+        "pid": metadata.pid,
+        "start_time_ms": metadata.start_time_ms,
+        "end_time_ms": metadata.end_time_ms,
+        "python_allocator": metadata.python_allocator,
+        "trace_python_allocators": metadata.trace_python_allocators,
+        "has_native_traces": metadata.has_native_traces,
+        "main_thread_id": metadata.main_thread_id,
+        "closed": inspection.was_closed(),
+        "total_allocations": inspection.n_allocations,
+    });
+    format!("{document:#}")
+}
+
+fn file_format(inspection: &Inspection) -> &'static str {
+    use memreport_ingest::capture::FileFormat;
+    match inspection.file_format {
+        FileFormat::AllAllocations => "ALL_ALLOCATIONS",
+        FileFormat::Aggregated => "AGGREGATED_ALLOCATIONS",
+    }
+}
+
+fn info_text(inspection: &Inspection) -> String {
+    let metadata = &inspection.metadata;
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    let wrapped = container_names(inspection);
+    let wrapped = if wrapped.is_empty() {
+        "none".to_owned()
+    } else {
+        wrapped.join(", ")
+    };
+    let duration = metadata
+        .end_time_ms
+        .saturating_sub(metadata.start_time_ms)
+        .max(0)
+        .cast_unsigned();
+    let ended = if inspection.was_closed() {
+        format!("in good order, after {}", format_duration(duration))
+    } else {
+        "not closed: the process was killed, or is still running".to_owned()
+    };
+    let facts = [
+        ("Command", metadata.command_line.clone()),
+        ("Process", metadata.pid.to_string()),
+        (
+            "Format",
+            format!("{} (memray {})", metadata.format, metadata.memray),
+        ),
+        (
+            "Python",
+            metadata
+                .python
+                .map_or("not recorded".to_owned(), |version| version.to_string()),
+        ),
+        (
+            "Holds",
+            match file_format(inspection) {
+                "ALL_ALLOCATIONS" => "every allocation".to_owned(),
+                _ => "sums of the peak and of the end (--aggregate)".to_owned(),
+            },
+        ),
+        ("Compression", wrapped),
+        (
+            "File size",
+            inspection
+                .size
+                .map_or("unknown".to_owned(), |size| format_bytes(size, Units::Iec)),
+        ),
+        ("Ended", ended),
+        (
+            "Records",
+            match inspection.n_allocations {
+                0 => "not counted in the header".to_owned(),
+                n => format!("{} allocations and deallocations", format_count(n)),
+            },
+        ),
+        ("Allocator", metadata.python_allocator.to_owned()),
+        (
+            "Python allocators traced",
+            metadata
+                .trace_python_allocators
+                .map_or("not recorded".to_owned(), yes_no),
+        ),
+        ("Native stacks", yes_no(metadata.has_native_traces)),
+    ];
+    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    facts
+        .map(|(name, value)| format!("{name:width$}  {value}"))
+        .join("\n")
+}
