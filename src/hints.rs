@@ -2,11 +2,16 @@
 
 use memreport_ingest::Error as IngestError;
 use memreport_ingest::capture::Error as CaptureError;
+use memreport_render::aggregate::Error as AggregateError;
 
 /// Advice for whoever meets this error, if there is any.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
-        if let Some(error) = cause.downcast_ref::<IngestError>() {
+        // What aggregation passes on stands for itself in the chain.
+        if let Some(AggregateError::Ingest(error)) = cause.downcast_ref() {
+            return of_ingest(error);
+        }
+        if let Some(error) = cause.downcast_ref() {
             return of_ingest(error);
         }
         cause.downcast_ref::<CaptureError>().and_then(of_capture)

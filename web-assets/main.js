@@ -21,12 +21,15 @@ async function start() {
   measure('decode', since);
   await pause();
 
-  byId('loading').hidden = true;
-  byId('report').hidden = false;
   const page = new Page(model);
   connectControls(page);
   navigateGraph(page);
-  page.showAll();
+  await pause();
+  byId('loading').hidden = true;
+  byId('report').hidden = false;
+  page.showRun();
+  await pause();
+  page.refresh(true);
   installHooks(page);
   new ResizeObserver(() => page.redraw()).observe(byId('tree'));
   window.addEventListener('hashchange', () => page.readAddress());

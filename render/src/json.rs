@@ -34,7 +34,7 @@ impl Output for Json {
         };
         for thread in &profile.threads {
             let name = profile.strings.text(thread.name).into_owned();
-            tables.threads.insert(thread.id.cast_signed(), name);
+            tables.threads.insert(thread.id, name);
         }
         serde_json::to_writer(&mut *out, &tables.document(self.temporal))?;
         writeln!(out)?;
@@ -46,12 +46,11 @@ impl Output for Json {
 struct Tables<'a> {
     profile: &'a Profile,
     stacks: Numbering<NodeId>,
-    threads: BTreeMap<i64, String>,
+    threads: BTreeMap<u64, String>,
 }
 
-/// Key of a row: thread (or -1), stack, allocator. Rows are in this order. Threads are signed, as
-/// memray gives them.
-type Key = (i64, usize, Allocator);
+/// Key of a row: thread, unless merged, then stack, allocator. Rows are in this order.
+type Key = (Option<u64>, usize, Allocator);
 
 impl Tables<'_> {
     fn document(mut self, temporal: bool) -> Value {
@@ -100,11 +99,7 @@ impl Tables<'_> {
             allocator,
             ..
         } = self.profile.locations.get(location.index())?;
-        let thread = if merged {
-            -1
-        } else {
-            thread_id(self.profile, thread).cast_signed()
-        };
+        let thread = (!merged).then(|| thread_id(self.profile, thread));
         Some((thread, self.stacks.number(node), allocator))
     }
 
@@ -125,7 +120,7 @@ impl Tables<'_> {
                 .into_iter()
                 .map(|((thread, stack, allocator), tally)| {
                     json!([
-                        thread,
+                        thread_value(thread),
                         allocator.name(),
                         stack,
                         null,
@@ -156,7 +151,7 @@ impl Tables<'_> {
                 })
                 .filter(|(_, _, _, intervals)| !intervals.is_empty())
                 .map(|(thread, stack, allocator, intervals)| {
-                    json!([thread, allocator.name(), stack, null, intervals])
+                    json!([thread_value(thread), allocator.name(), stack, null, intervals])
                 })
                 .collect();
             if with_peaks {
@@ -192,6 +187,11 @@ impl Tables<'_> {
             .collect();
         (frames.into(), json!(stacks))
     }
+}
+
+/// The number of a thread, or -1 for all of them together.
+fn thread_value(thread: Option<u64>) -> Value {
+    thread.map_or_else(|| (-1).into(), Value::from)
 }
 
 /// What is live at each slice's peak: from each slice in which that changes, up to the next.

@@ -1,8 +1,8 @@
 /** @typedef {'iec' | 'si'} Units MiB or MB */
 
 const UNIT_NAMES = {
-  iec: ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'],
-  si: ['B', 'kB', 'MB', 'GB', 'TB', 'PB'],
+  iec: ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'],
+  si: ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'],
 };
 // The steps of an axis within one unit. Those of IEC end in powers of two, which meet the next unit exactly.
 const BYTE_STEPS = {

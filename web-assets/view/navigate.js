@@ -15,10 +15,8 @@ export function navigateGraph(page) {
   tree.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const v = page.focus;
-    if (event.key === 'Enter' || event.key === ' ') {
-      tip.hide();
-      page.zoomTo(v);
-    } else if (event.key === 'Home') focusOn(page, tip, 0);
+    if (event.key === 'Enter' || event.key === ' ') page.zoomTo(v);
+    else if (event.key === 'Home') focusOn(page, tip, 0);
     else {
       const target = neighbour(page, event.key);
       if (target < 0) return;
@@ -28,6 +26,7 @@ export function navigateGraph(page) {
   });
   tree.addEventListener('blur', () => tip.hide());
   tree.addEventListener('scroll', () => tip.hide());
+  page.listeners.push(() => tip.hide());
 }
 
 /**

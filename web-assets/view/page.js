@@ -55,12 +55,17 @@ export class Page {
     for (const id of ['timeline', 'legend', 'range-buttons']) byId(id).hidden = none;
   }
 
-  /** Shows everything anew, as after opening or after the address was edited. */
+  /** Shows everything anew, as after the address was edited. */
   showAll() {
+    this.showRun();
+    this.refresh(true);
+  }
+
+  /** Shows what does not depend on the question: the facts, the chart, and the range. */
+  showRun() {
     this.brush.show(this.state.lo, this.state.hi);
     showFacts(this.model, this.axis, this.state.units);
     this.drawTimeline();
-    this.refresh(true);
   }
 
   /**
@@ -110,7 +115,9 @@ export class Page {
     const oldView = answer.view;
     answer.ask(state);
     this.search.set(state.query);
-    if (settled || answer.view !== oldView) this.applyZoom();
+    // Nodes of one view mean nothing in another.
+    if (answer.view !== oldView) this.zoom = -1;
+    if (settled || this.zoom < 0) this.applyZoom();
     this.drawGraph(settled);
     this.brush.markSlice(this.model.snapshotTime.length > 0 ? answer.slice : -1);
     this.showWords();
@@ -124,9 +131,8 @@ export class Page {
   /** Finds the view node that the state is zoomed to. */
   applyZoom() {
     const zoom = this.answer.follow(this.state.zoom);
-    const moved = zoom !== this.zoom || this.focus >= this.answer.view.n;
+    if (zoom !== this.zoom) this.focus = zoom;
     this.zoom = zoom;
-    if (moved || !this.answer.view.path(this.focus).includes(zoom)) this.focus = zoom;
   }
 
   /** @param {number} v view node */
