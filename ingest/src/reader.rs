@@ -301,7 +301,10 @@ impl Reader {
                     state.thread.name = name;
                 }
             }
-            Record::MemoryMapStart => self.generation = self.generation.saturating_add(1),
+            // Without native stacks nothing depends on what is mapped where.
+            Record::MemoryMapStart if self.header.native_traces => {
+                self.generation = self.generation.saturating_add(1);
+            }
             // Native stacks and object lifetimes count in no figure here.
             _ => {}
         }

@@ -13,6 +13,7 @@ test('sizes are spelled out in the unit asked for', () => {
   assert.equal(plain(formatBytes(165.9 * 1024 * 1024, 'iec')), '165.9 MiB');
   assert.equal(plain(formatBytes(-1536, 'iec')), '\u22121.5 KiB');
   assert.equal(plain(formatBytes(2 ** 53, 'iec')), '8.0 PiB');
+  assert.equal(plain(formatBytes(6 * 2 ** 60, 'iec')), '6.0 EiB');
 });
 
 test('a size never rounds up to a whole next unit in the smaller one', () => {

@@ -1,0 +1,76 @@
+//! Profiles of captures, and reports of them, made through the library.
+
+use std::fmt::Debug;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use memreport_aggregate::{Error, Options, Profile, read_profile};
+use memreport_ingest::{Counters, FrameId, NodeId, Source};
+use memreport_render::{Json, Output, Speedscope};
+use serde_json::Value;
+
+use super::captures::Corpus;
+
+/// The profile of a capture in memory.
+pub(crate) fn profile_of(capture: &[u8], options: &Options) -> Result<Profile, Error> {
+    let source = Source::from_reader("a capture", Cursor::new(capture.to_vec()));
+    read_profile(source, options, &Arc::new(Counters::default()))
+}
+
+/// The profile of one of the repository's captures.
+pub(crate) fn profile(name: &str) -> Profile {
+    profile_in(&Corpus::own(), name, &Options::default())
+}
+
+pub(crate) fn profile_in(corpus: &Corpus, name: &str, options: &Options) -> Profile {
+    profile_of(&corpus.bytes(name), options).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of a capture's profile-able files in the repository: all but the one that is cut within
+/// its only compressed block.
+pub(crate) fn readable_captures() -> Vec<String> {
+    let names = Corpus::own().entries().into_iter().map(|entry| entry.name);
+    names.filter(|name| name != "v13-cut").collect()
+}
+
+pub(crate) fn thinned(max_memory_records: usize) -> Options {
+    Options {
+        max_memory_records,
+        ..Options::default()
+    }
+}
+
+pub(crate) fn report(profile: &Profile, output: &dyn Output) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    output.write(profile, &mut bytes).unwrap();
+    bytes
+}
+
+/// Our JSON export with all its sections, parsed.
+pub(crate) fn json(profile: &Profile) -> Value {
+    parsed(profile, &Json { temporal: true })
+}
+
+/// Our speedscope export, parsed.
+pub(crate) fn speedscope(profile: &Profile) -> Value {
+    parsed(profile, &Speedscope::default())
+}
+
+fn parsed(profile: &Profile, output: &dyn Output) -> Value {
+    serde_json::from_slice(&report(profile, output)).unwrap()
+}
+
+/// Function and line of each frame of a stack, innermost first.
+pub(crate) fn stack(profile: &Profile, node: NodeId) -> Vec<(String, i32)> {
+    let frame = |id: FrameId| {
+        let frame = profile.frames.get(id);
+        (profile.strings.text(frame.function).into_owned(), frame.line)
+    };
+    profile.call_tree.stack(node).map(frame).collect()
+}
+
+/// Fails with a list of what is wrong, if anything is.
+#[track_caller]
+pub(crate) fn assert_none<T: Debug>(wrong: &[T], what: &str) {
+    assert!(wrong.is_empty(), "{what}:\n{wrong:#?}");
+}
