@@ -43,27 +43,14 @@ pub enum AllocatorKind {
 
 use Allocator as A;
 
-/// Allocators by number, format 12 and later; number 0 does not exist.
-const BY_NUMBER: [A; 15] = [
-    A::PymallocFree,
-    A::PymallocMalloc,
-    A::PymallocCalloc,
-    A::PymallocRealloc,
-    A::Free,
-    A::Malloc,
-    A::Realloc,
-    A::Calloc,
-    A::PosixMemalign,
-    A::AlignedAlloc,
-    A::Memalign,
-    A::Valloc,
-    A::Pvalloc,
-    A::Mmap,
-    A::Munmap,
-];
+/// Allocators by number; a record has four bits for it.
+pub(crate) type AllocatorTable = [Option<A>; 16];
 
-/// The same for formats 7 to 11.
-const BY_NUMBER_7: [A; 15] = [
+/// Formats 12 and later.
+static BY_NUMBER_12: AllocatorTable = table(&A::ALL);
+
+/// Formats 7 to 11.
+static BY_NUMBER_7: AllocatorTable = table(&[
     A::Malloc,
     A::Free,
     A::Calloc,
@@ -79,10 +66,10 @@ const BY_NUMBER_7: [A; 15] = [
     A::PymallocCalloc,
     A::PymallocRealloc,
     A::PymallocFree,
-];
+]);
 
-/// The same for format 6, which knew neither `aligned_alloc` nor Python's allocators.
-const BY_NUMBER_6: [A; 10] = [
+/// Format 6, which knew neither `aligned_alloc` nor Python's allocators.
+static BY_NUMBER_6: AllocatorTable = table(&[
     A::Malloc,
     A::Free,
     A::Calloc,
@@ -93,33 +80,58 @@ const BY_NUMBER_6: [A; 10] = [
     A::Pvalloc,
     A::Mmap,
     A::Munmap,
-];
+]);
+
+/// Numbers count from 1.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "evaluated when compiling"
+)]
+const fn table(allocators: &[A]) -> AllocatorTable {
+    let mut table = [None; 16];
+    let mut index = 0;
+    while index < allocators.len() {
+        table[index + 1] = Some(allocators[index]);
+        index += 1;
+    }
+    table
+}
 
 impl Allocator {
     /// Every allocator, in the order of its number.
-    pub const ALL: [Self; 15] = BY_NUMBER;
+    pub const ALL: [Self; 15] = [
+        A::PymallocFree,
+        A::PymallocMalloc,
+        A::PymallocCalloc,
+        A::PymallocRealloc,
+        A::Free,
+        A::Malloc,
+        A::Realloc,
+        A::Calloc,
+        A::PosixMemalign,
+        A::AlignedAlloc,
+        A::Memalign,
+        A::Valloc,
+        A::Pvalloc,
+        A::Mmap,
+        A::Munmap,
+    ];
 
-    fn table(version: Version) -> &'static [Self] {
+    /// What the numbers in captures of `version` stand for.
+    pub(crate) fn table(version: Version) -> &'static AllocatorTable {
         match version.number() {
             ..=6 => &BY_NUMBER_6,
             7..=11 => &BY_NUMBER_7,
-            _ => &BY_NUMBER,
+            _ => &BY_NUMBER_12,
         }
-    }
-
-    /// The allocator that `number` stands for in captures of `version`.
-    #[inline]
-    #[must_use]
-    pub fn from_number(version: Version, number: u32) -> Option<Self> {
-        let index = usize::try_from(number.checked_sub(1)?).ok()?;
-        Self::table(version).get(index).copied()
     }
 
     /// The number that captures of `version` have for this allocator, if that version knew it.
     #[must_use]
     pub fn number(self, version: Version) -> Option<u8> {
-        let index = Self::table(version).iter().position(|&a| a == self)?;
-        u8::try_from(index.checked_add(1)?).ok()
+        let index = Self::table(version).iter().position(|&a| a == Some(self))?;
+        u8::try_from(index).ok()
     }
 
     /// What a record of this allocator does.
@@ -182,10 +194,8 @@ mod tests {
     #[test]
     fn numbers_and_allocators_are_inverse() {
         for version in (6..=13).map(|v| Version::new(v).unwrap()) {
-            for number in 0..=20 {
-                if let Some(a) = Allocator::from_number(version, number) {
-                    assert_eq!(a.number(version).map(u32::from), Some(number));
-                }
+            for (number, allocator) in (0..).zip(Allocator::table(version)) {
+                assert!(allocator.is_none_or(|a| a.number(version) == Some(number)));
             }
         }
         assert!(A::ALL.iter().zip(1..).all(|(&a, n)| a as u8 == n));

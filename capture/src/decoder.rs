@@ -2,6 +2,7 @@
 
 use nom::number::streaming::le_u8;
 
+use crate::allocator::{Allocator, AllocatorTable};
 use crate::delta::Deltas;
 use crate::error::{Error, Fault, FaultKind, PResult, fail};
 use crate::header::Header;
@@ -15,6 +16,7 @@ use crate::version::{Stream, Version};
 pub struct Decoder {
     version: Version,
     stream: Stream,
+    allocators: &'static AllocatorTable,
     native_traces: bool,
     start_time_ms: i64,
     deltas: Deltas,
@@ -31,6 +33,7 @@ impl Decoder {
         Self {
             version: header.version,
             stream: header.version.stream(),
+            allocators: Allocator::table(header.version),
             native_traces: header.native_traces,
             start_time_ms: header.start_time_ms,
             deltas: Deltas::default(),
@@ -118,7 +121,7 @@ impl Decoder {
         let deltas = &mut self.deltas;
         if first & 0x80 != 0 {
             let (rest, allocation) =
-                allocation::prefixes(rest, self.version, first, self.native_traces, deltas)?;
+                allocation::prefixes(rest, self.allocators, first, self.native_traces, deltas)?;
             Ok((rest, Record::Allocation(allocation)))
         } else if first & 0x40 != 0 {
             let (rest, push) = frame::code_push(rest, first)?;
@@ -161,7 +164,7 @@ impl Decoder {
             1 | 2 => {
                 self.check_thread(input)?;
                 let (rest, allocation) =
-                    allocation::nibbles(rest, self.version, flags, kind == 2, &mut self.deltas)?;
+                    allocation::nibbles(rest, self.allocators, flags, kind == 2, &mut self.deltas)?;
                 Ok((rest, Record::Allocation(allocation)))
             }
             3 => {

@@ -15,7 +15,33 @@ pub(crate) fn varint(input: &[u8]) -> PResult<'_, u64> {
     }
 }
 
+/// A varint of two bytes or more, or one that goes on past the input.
 fn long_varint(input: &[u8]) -> PResult<'_, u64> {
+    match input.first_chunk() {
+        Some(&bytes) => eight_bytes(input, u64::from_le_bytes(bytes)),
+        None => slow_varint(input),
+    }
+}
+
+/// The same when eight bytes are there, `bytes`: up to 56 bits without a loop.
+#[inline]
+fn eight_bytes(input: &[u8], bytes: u64) -> PResult<'_, u64> {
+    const ENDS: u64 = 0x8080_8080_8080_8080;
+    let ends = !bytes & ENDS;
+    if ends == 0 {
+        return slow_varint(input);
+    }
+    // All bits below and at the first end mark, then groups of 7 into 14, 28, 56.
+    let kept = bytes & (ends ^ ends.wrapping_sub(1)) & !ENDS;
+    let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
+    let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+    let value = (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4);
+    let len = ends.trailing_zeros().wrapping_add(1) >> 3;
+    let rest = usize::try_from(len).ok().and_then(|len| input.get(len..));
+    Ok((rest.unwrap_or_default(), value))
+}
+
+fn slow_varint(input: &[u8]) -> PResult<'_, u64> {
     let mut value = 0_u64;
     let mut shift = 0_u32;
     let mut rest = input;
@@ -127,6 +153,24 @@ mod tests {
         let mut ten = [0xff; 10];
         ten[9] = 0x7f;
         assert_eq!(varint(&ten), Ok((&[][..], u64::MAX)));
+    }
+
+    #[test]
+    fn every_length_reads_the_same_with_and_without_bytes_behind_it() {
+        for bits in 0..64_u32 {
+            for value in [
+                1_u64 << bits,
+                (1_u64 << bits).wrapping_sub(1),
+                u64::MAX >> bits,
+            ] {
+                let mut bytes = Vec::new();
+                put_varint(&mut bytes, value);
+                assert_eq!(varint(&bytes), Ok((&[][..], value)));
+                let len = bytes.len();
+                bytes.extend([0xaa; 12]);
+                assert_eq!(varint(&bytes), Ok((&bytes[len..], value)));
+            }
+        }
     }
 
     #[test]

@@ -86,12 +86,11 @@ struct Entry {
     location: LocationId,
 }
 
-/// The last allocations of a thread.
+/// The last allocations of a thread, newest first. They are few: moving them is cheaper than a ring.
 #[derive(Debug)]
 pub(crate) struct Recent {
-    /// A ring, full from the start; an entry without location was never written.
-    ring: Vec<Entry>,
-    newest: usize,
+    /// Full from the start; an entry without location was never written.
+    entries: Vec<Entry>,
 }
 
 impl Recent {
@@ -102,24 +101,19 @@ impl Recent {
             location: LocationId::NONE,
         };
         Self {
-            ring: vec![none; threshold.saturating_add(1)],
-            newest: 0,
+            entries: vec![none; threshold.saturating_add(1)],
         }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, address: u64, size: u64, location: LocationId) {
-        self.newest = if self.newest == 0 {
-            self.ring.len() - 1
-        } else {
-            self.newest - 1
+        let mut newer = Entry {
+            address,
+            size,
+            location,
         };
-        if let Some(entry) = self.ring.get_mut(self.newest) {
-            *entry = Entry {
-                address,
-                size,
-                location,
-            };
+        for entry in &mut self.entries {
+            newer = std::mem::replace(entry, newer);
         }
     }
 
@@ -127,22 +121,17 @@ impl Recent {
     /// in the list, as memray leaves it: a second free of the same address finds it again.
     #[inline]
     pub(crate) fn find(&self, address: u64, length: Option<u64>) -> Option<Found> {
-        let (after, before) = self.ring.split_at_checked(self.newest)?;
-        let same = |e: &Entry| {
-            e.address == address
-                && e.location != LocationId::NONE
-                && length.is_none_or(|n| n == e.size)
-        };
-        let (distance, entry) = before
-            .iter()
-            .chain(after)
-            .enumerate()
-            .find(|(_, e)| same(e))?;
-        Some(Found {
-            distance,
-            location: entry.location,
-            size: entry.size,
-        })
+        for (distance, entry) in self.entries.iter().enumerate() {
+            let same = entry.address == address && length.is_none_or(|length| length == entry.size);
+            if same && entry.location != LocationId::NONE {
+                return Some(Found {
+                    distance,
+                    location: entry.location,
+                    size: entry.size,
+                });
+            }
+        }
+        None
     }
 }
 

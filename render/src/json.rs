@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{Ending, FrameId, Location, LocationId, NodeId, Tally};
+use memreport_aggregate::ingest::{Ending, FrameId, LocationId, NodeId, Tally};
 use memreport_aggregate::{Interval, NEVER, Profile, View};
-use serde_json::{Map, Value, json};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
-use crate::stacks::{Numbering, thread_id};
+use crate::stacks::{Numbering, frame, thread_id};
 use crate::{Error, Output};
 
 /// Version of the schema in `SCHEMA.md`.
@@ -27,16 +29,19 @@ impl Output for Json {
         for location in &profile.locations {
             stacks.number(location.node);
         }
-        let mut tables = Tables {
+        let mut frames = Numbering::default();
+        for &node in stacks.things() {
+            for frame in profile.call_tree.stack(node) {
+                frames.number(frame);
+            }
+        }
+        let tables = Tables {
             profile,
             stacks,
-            threads: BTreeMap::new(),
+            frames,
         };
-        for thread in &profile.threads {
-            let name = profile.strings.text(thread.name).into_owned();
-            tables.threads.insert(thread.id, name);
-        }
-        serde_json::to_writer(&mut *out, &tables.document(self.temporal))?;
+        let mut serializer = serde_json::Serializer::new(&mut *out);
+        tables.write(self.temporal, &mut serializer)?;
         writeln!(out)?;
         Ok(())
     }
@@ -46,67 +51,64 @@ impl Output for Json {
 struct Tables<'a> {
     profile: &'a Profile,
     stacks: Numbering<NodeId>,
-    threads: BTreeMap<u64, String>,
+    frames: Numbering<FrameId>,
 }
 
 /// Key of a row: thread, unless merged, then stack, allocator. Rows are in this order.
 type Key = (Option<u64>, usize, Allocator);
 
+/// What a row starts with: thread (or -1), allocator, stack, and the hybrid stack, of which there is none.
+type RowStart = (i128, &'static str, usize, ());
+
 impl Tables<'_> {
-    fn document(mut self, temporal: bool) -> Value {
+    /// Writes the document, one section at a time.
+    fn write<S: Serializer>(&self, temporal: bool, serializer: S) -> Result<S::Ok, S::Error> {
         let profile = self.profile;
         let whole = profile.slices.whole_run();
-        let mut document = Map::new();
-        let mut add = |key: &str, value: Value| {
-            document.insert(key.into(), value);
-        };
-        add("schema", SCHEMA.into());
-        add(
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", &SCHEMA)?;
+        map.serialize_entry(
             "generator",
-            concat!("memreport ", env!("CARGO_PKG_VERSION")).into(),
-        );
-        add("metadata", metadata(profile));
-        add("damage", damage(profile));
-        add("snapshots", snapshots(profile));
-        add("slices", slices(profile));
-        add("stats", stats(profile));
-        add("threads", json!(self.threads));
-        add("high_water_mark", self.section(&View::peak(profile, whole)));
-        add("leaks", self.section(&View::leaks(profile, whole)));
+            concat!("memreport ", env!("CARGO_PKG_VERSION")),
+        )?;
+        map.serialize_entry("metadata", &metadata(profile))?;
+        map.serialize_entry("damage", &damage(profile))?;
+        map.serialize_entry("snapshots", &snapshots(profile))?;
+        map.serialize_entry("slices", &slices(profile))?;
+        map.serialize_entry("stats", &stats(profile))?;
+        map.serialize_entry("threads", &threads(profile))?;
+        map.serialize_entry(
+            "high_water_mark",
+            &self.section(&View::peak(profile, whole)),
+        )?;
+        map.serialize_entry("leaks", &self.section(&View::leaks(profile, whole)))?;
         for threshold in 0..=profile.temporaries.threshold() {
-            add(
-                &format!("temporary_{threshold}"),
-                self.section(&View::temporary(profile, threshold)),
-            );
+            let view = View::temporary(profile, threshold);
+            map.serialize_entry(&format!("temporary_{threshold}"), &self.section(&view))?;
         }
         if temporal {
-            add(
+            let peaks = Some(profile.slices.peaks.as_slice());
+            map.serialize_entry(
                 "temporal_high_water_mark",
-                self.temporal(peak_intervals, true),
-            );
-            add("temporal_leaks", self.temporal(leak_intervals, false));
+                &self.temporal(peak_intervals, peaks),
+            )?;
+            map.serialize_entry("temporal_leaks", &self.temporal(leak_intervals, None))?;
         }
-        let (frames, stacks) = self.frames_and_stacks();
-        add("frames", frames);
-        add("stacks", stacks);
-        document.into()
+        map.serialize_entry("frames", &self.frames())?;
+        map.serialize_entry("stacks", &Stacks(self))?;
+        map.end()
     }
 
-    fn key(&mut self, location: LocationId, merged: bool) -> Option<Key> {
-        let &Location {
-            node,
-            thread,
-            allocator,
-            ..
-        } = self.profile.locations.get(location.index())?;
-        let thread = (!merged).then(|| thread_id(self.profile, thread));
-        Some((thread, self.stacks.number(node), allocator))
+    fn key(&self, location: LocationId, merged: bool) -> Option<Key> {
+        let location = self.profile.locations.get(location.index())?;
+        let thread = (!merged).then(|| thread_id(self.profile, location.thread));
+        Some((thread, self.stacks.get(location.node)?, location.allocator))
     }
 
     /// A view, merged and by thread.
-    fn section(&mut self, view: &View) -> Value {
-        let total = view.total();
-        let mut part = |merged| {
+    fn section(&self, view: &View) -> Parts<Section> {
+        let Tally { allocations, bytes } = view.total();
+        let part = |merged| {
             let mut rows = BTreeMap::<Key, Tally>::new();
             for row in view.rows() {
                 let Some(key) = self.key(row.location, merged) else {
@@ -116,27 +118,36 @@ impl Tables<'_> {
                 sum.bytes += row.tally.bytes;
                 sum.allocations += row.tally.allocations;
             }
-            let rows: Vec<Value> = rows
-                .into_iter()
-                .map(|((thread, stack, allocator), tally)| {
-                    json!([
-                        thread_value(thread),
-                        allocator.name(),
-                        stack,
-                        null,
-                        tally.bytes,
-                        tally.allocations
-                    ])
-                })
-                .collect();
-            json!({ "rows": rows, "bytes": total.bytes, "allocations": total.allocations })
+            let rows = rows.into_iter().map(|(key, tally)| {
+                let (thread, allocator, stack, hybrid) = row_start(key);
+                (
+                    thread,
+                    allocator,
+                    stack,
+                    hybrid,
+                    tally.bytes,
+                    tally.allocations,
+                )
+            });
+            Section {
+                rows: rows.collect(),
+                bytes,
+                allocations,
+            }
         };
-        json!({ "merged": part(true), "by_thread": part(false) })
+        Parts {
+            merged: part(true),
+            by_thread: part(false),
+        }
     }
 
     /// Intervals over time, merged and by thread.
-    fn temporal(&mut self, make: fn(&[Interval]) -> Vec<Value>, with_peaks: bool) -> Value {
-        let mut part = |merged| {
+    fn temporal<'p>(
+        &self,
+        make: fn(&[Interval]) -> Vec<IntervalRow>,
+        peaks: Option<&'p [u64]>,
+    ) -> Parts<TemporalSection<'p>> {
+        let part = |merged| {
             let mut rows = BTreeMap::<Key, Vec<Interval>>::new();
             for interval in &self.profile.intervals {
                 let Some(key) = self.key(interval.location, merged) else {
@@ -144,58 +155,86 @@ impl Tables<'_> {
                 };
                 rows.entry(key).or_default().push(*interval);
             }
-            let rows: Vec<Value> = rows
+            let made = rows
                 .into_iter()
-                .map(|((thread, stack, allocator), intervals)| {
-                    (thread, stack, allocator, make(&intervals))
-                })
-                .filter(|(_, _, _, intervals)| !intervals.is_empty())
-                .map(|(thread, stack, allocator, intervals)| {
-                    json!([thread_value(thread), allocator.name(), stack, null, intervals])
-                })
-                .collect();
-            if with_peaks {
-                json!({ "rows": rows, "high_water_mark_by_snapshot": self.profile.slices.peaks })
-            } else {
-                json!({ "rows": rows })
+                .map(|(key, intervals)| (key, make(&intervals)));
+            let rows =
+                made.filter(|(_, intervals)| !intervals.is_empty())
+                    .map(|(key, intervals)| {
+                        let (thread, allocator, stack, hybrid) = row_start(key);
+                        (thread, allocator, stack, hybrid, intervals)
+                    });
+            TemporalSection {
+                rows: rows.collect(),
+                high_water_mark_by_snapshot: peaks,
             }
         };
-        json!({ "merged": part(true), "by_thread": part(false) })
+        Parts {
+            merged: part(true),
+            by_thread: part(false),
+        }
     }
 
-    fn frames_and_stacks(&self) -> (Value, Value) {
-        let mut frames = Numbering::<FrameId>::default();
-        let stacks: Vec<Vec<usize>> = self
-            .stacks
-            .things()
-            .iter()
-            .map(|&node| {
-                self.profile
-                    .call_tree
-                    .stack(node)
-                    .map(|id| frames.number(id))
-                    .collect()
-            })
-            .collect();
-        let frames: Vec<Value> = frames
-            .things()
-            .iter()
-            .map(|&id| {
-                let (frame, function, file) = crate::stacks::frame(self.profile, id);
-                json!([function, file, frame.line])
-            })
-            .collect();
-        (frames.into(), json!(stacks))
+    fn frames(&self) -> Vec<(String, String, i32)> {
+        let named = |&id| {
+            let (frame, function, file) = frame(self.profile, id);
+            (function, file, frame.line)
+        };
+        self.frames.things().iter().map(named).collect()
     }
 }
 
-/// The number of a thread, or -1 for all of them together.
-fn thread_value(thread: Option<u64>) -> Value {
-    thread.map_or_else(|| (-1).into(), Value::from)
+fn row_start((thread, stack, allocator): Key) -> RowStart {
+    (thread.map_or(-1, i128::from), allocator.name(), stack, ())
+}
+
+/// A section that has two parts.
+#[derive(Serialize)]
+struct Parts<T> {
+    merged: T,
+    by_thread: T,
+}
+
+#[derive(Serialize)]
+struct Section {
+    rows: Vec<(i128, &'static str, usize, (), u64, u64)>,
+    bytes: u64,
+    allocations: u64,
+}
+
+#[derive(Serialize)]
+struct TemporalSection<'a> {
+    rows: Vec<(i128, &'static str, usize, (), Vec<IntervalRow>)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_water_mark_by_snapshot: Option<&'a [u64]>,
+}
+
+/// Slice in which a value begins, slice in which it changes next, allocations, bytes.
+type IntervalRow = (u32, Option<u32>, i64, i64);
+
+/// Stacks as numbers of frames, innermost first; made while they are written, for they can be many
+/// and deep.
+struct Stacks<'a>(&'a Tables<'a>);
+
+impl Serialize for Stacks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Tables {
+            profile,
+            stacks,
+            frames,
+        } = self.0;
+        serializer.collect_seq(stacks.things().iter().map(|&node| {
+            let numbers = profile
+                .call_tree
+                .stack(node)
+                .filter_map(|id| frames.get(id));
+            numbers.collect::<Vec<usize>>()
+        }))
+    }
 }
 
 /// What is live at each slice's peak: from each slice in which that changes, up to the next.
-fn peak_intervals(intervals: &[Interval]) -> Vec<Value> {
+fn peak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
     let mut changes = BTreeMap::<u32, (i64, i64)>::new();
     let mut change = |slice: u32, sign: i64, interval: &Interval| {
         let (allocations, bytes) = changes.entry(slice).or_default();
@@ -225,15 +264,15 @@ fn peak_intervals(intervals: &[Interval]) -> Vec<Value> {
         live = (live.0 + allocations, live.1 + bytes);
         if live != (0, 0) {
             let end = changes.peek().map(|(slice, _)| *slice);
-            rows.push(json!([slice, end, live.0, live.1]));
+            rows.push((slice, end, live.0, live.1));
         }
     }
     rows
 }
 
 /// In which slice blocks were allocated, and in which freed.
-fn leak_intervals(intervals: &[Interval]) -> Vec<Value> {
-    let mut lives = BTreeMap::<(u32, u32), (u64, u64)>::new();
+fn leak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
+    let mut lives = BTreeMap::<(u32, u32), (i64, i64)>::new();
     for interval in intervals {
         let end = if interval.end == NEVER {
             NEVER
@@ -241,13 +280,13 @@ fn leak_intervals(intervals: &[Interval]) -> Vec<Value> {
             interval.end / 2
         };
         let (allocations, bytes) = lives.entry((interval.start / 2, end)).or_default();
-        *allocations += u64::from(interval.allocations);
-        *bytes += interval.bytes;
+        *allocations += i64::from(interval.allocations);
+        *bytes += interval.bytes.cast_signed();
     }
     let apart = lives.into_iter().filter(|((start, end), _)| start != end);
     apart
         .map(|((start, end), (allocations, bytes))| {
-            json!([start, (end != NEVER).then_some(end), allocations, bytes])
+            (start, (end != NEVER).then_some(end), allocations, bytes)
         })
         .collect()
 }
@@ -296,15 +335,23 @@ fn damage(profile: &Profile) -> Value {
     })
 }
 
-fn snapshots(profile: &Profile) -> Value {
+fn threads(profile: &Profile) -> BTreeMap<u64, String> {
+    let named = profile
+        .threads
+        .iter()
+        .map(|thread| (thread.id, profile.strings.text(thread.name)));
+    named.map(|(id, name)| (id, name.into_owned())).collect()
+}
+
+fn snapshots(profile: &Profile) -> Vec<(u64, u64, u64)> {
     let slices = &profile.slices;
     let columns = slices.times_ms.iter().zip(&slices.rss).zip(&slices.heap);
     columns
-        .map(|((time, rss), heap)| json!([time, rss, heap]))
+        .map(|((&time, &rss), &heap)| (time, rss, heap))
         .collect()
 }
 
-fn slices(profile: &Profile) -> Value {
+fn slices(profile: &Profile) -> Vec<(u64, u64, u64, u64)> {
     let slices = &profile.slices;
     let columns = slices
         .peaks
@@ -313,7 +360,7 @@ fn slices(profile: &Profile) -> Value {
         .zip(&slices.heap)
         .zip(&slices.ends);
     columns
-        .map(|(((peak, moment), heap), end)| json!([peak, moment, heap, end]))
+        .map(|(((&peak, &moment), &heap), &end)| (peak, moment, heap, end))
         .collect()
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use memreport_aggregate::ingest::{FrameId, NodeId, Tally};
 use memreport_aggregate::{Profile, View};
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 
 use crate::stacks::{Numbering, frame, outermost_first};
 use crate::{Error, FirstView, Output};
@@ -25,53 +25,132 @@ pub struct Speedscope {
 impl Output for Speedscope {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
         let whole = profile.slices.whole_run();
+        let views = [View::peak(profile, whole), View::leaks(profile, whole)];
+        let [peak, leaks] = views.map(|view| samples(profile, &view));
         let mut frames = Numbering::default();
-        let mut profiles = Vec::new();
-        for (name, view) in [
-            ("peak", View::peak(profile, whole)),
-            ("leaks", View::leaks(profile, whole)),
-        ] {
-            let samples = samples(profile, &view);
-            for (node, _) in &samples {
-                outermost_first(profile, *node).into_iter().for_each(|id| {
-                    frames.number(id);
-                });
+        for (node, _) in peak.iter().chain(&leaks) {
+            for frame in outermost_first(profile, *node) {
+                frames.number(frame);
             }
-            let bytes = |tally: Tally| tally.bytes;
-            let allocations = |tally: Tally| tally.allocations;
-            profiles.push(sampled(
-                profile,
-                &format!("Memory ({name})"),
-                "bytes",
-                &samples,
-                &mut frames,
-                bytes,
-            ));
-            profiles.push(sampled(
-                profile,
-                &format!("Allocations ({name})"),
-                "none",
-                &samples,
-                &mut frames,
-                allocations,
-            ));
         }
-        let frames: Vec<Value> = frames
-            .things()
-            .iter()
-            .map(|&id| frame_object(profile, id))
-            .collect();
-        let document = json!({
-            "$schema": "https://www.speedscope.app/file-format-schema.json",
-            "shared": { "frames": frames },
-            "profiles": profiles,
-            "name": profile.metadata.command_line,
-            "activeProfileIndex": match self.first_view { FirstView::Peak => 0, FirstView::Leaks => 2 },
-            "exporter": concat!("memreport ", env!("CARGO_PKG_VERSION")),
-        });
+        let sampled = |name: &'static str,
+                       unit: &'static str,
+                       all: &[(NodeId, Tally)],
+                       weight: fn(Tally) -> u64| {
+            let weighted = all.iter().map(|&(node, tally)| (node, weight(tally)));
+            let (nodes, weights): (Vec<_>, Vec<_>) =
+                weighted.filter(|&(_, weight)| weight > 0).unzip();
+            Sampled {
+                r#type: "sampled",
+                name,
+                unit,
+                start_value: 0,
+                end_value: weights.iter().sum(),
+                samples: Samples {
+                    profile,
+                    frames: &frames,
+                    nodes,
+                },
+                weights,
+            }
+        };
+        let document = Document {
+            schema: "https://www.speedscope.app/file-format-schema.json",
+            shared: Shared {
+                frames: frames
+                    .things()
+                    .iter()
+                    .map(|&id| SharedFrame::new(profile, id))
+                    .collect(),
+            },
+            profiles: [
+                sampled("Memory (peak)", "bytes", &peak, |tally| tally.bytes),
+                sampled("Allocations (peak)", "none", &peak, |tally| {
+                    tally.allocations
+                }),
+                sampled("Memory (leaks)", "bytes", &leaks, |tally| tally.bytes),
+                sampled("Allocations (leaks)", "none", &leaks, |tally| {
+                    tally.allocations
+                }),
+            ],
+            name: &profile.metadata.command_line,
+            active_profile_index: match self.first_view {
+                FirstView::Peak => 0,
+                FirstView::Leaks => 2,
+            },
+            exporter: concat!("memreport ", env!("CARGO_PKG_VERSION")),
+        };
         serde_json::to_writer(&mut *out, &document)?;
         writeln!(out)?;
         Ok(())
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    shared: Shared,
+    profiles: [Sampled<'a>; 4],
+    name: &'a str,
+    active_profile_index: usize,
+    exporter: &'static str,
+}
+
+#[derive(Serialize)]
+struct Shared {
+    frames: Vec<SharedFrame>,
+}
+
+#[derive(Serialize)]
+struct SharedFrame {
+    name: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<i32>,
+}
+
+impl SharedFrame {
+    fn new(profile: &Profile, id: FrameId) -> Self {
+        let (frame, name, file) = frame(profile, id);
+        Self {
+            name,
+            file,
+            line: Some(frame.line).filter(|&line| line > 0),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sampled<'a> {
+    r#type: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    samples: Samples<'a>,
+    weights: Vec<u64>,
+}
+
+/// Stacks as numbers of frames, root to leaf; made while they are written, for they can be many and
+/// deep.
+struct Samples<'a> {
+    profile: &'a Profile,
+    frames: &'a Numbering<FrameId>,
+    nodes: Vec<NodeId>,
+}
+
+impl Serialize for Samples<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.nodes.iter().map(|&node| {
+            let numbers = outermost_first(self.profile, node).into_iter();
+            numbers
+                .filter_map(|id| self.frames.get(id))
+                .collect::<Vec<usize>>()
+        }))
     }
 }
 
@@ -96,47 +175,4 @@ fn samples(profile: &Profile, view: &View) -> Vec<(NodeId, Tally)> {
         }
     }
     samples
-}
-
-fn sampled(
-    profile: &Profile,
-    name: &str,
-    unit: &str,
-    samples: &[(NodeId, Tally)],
-    frames: &mut Numbering<FrameId>,
-    weight: impl Fn(Tally) -> u64,
-) -> Value {
-    let some = || samples.iter().filter(|(_, tally)| weight(*tally) > 0);
-    let weights: Vec<u64> = some().map(|(_, tally)| weight(*tally)).collect();
-    let stacks: Vec<Vec<usize>> = some()
-        .map(|(node, _)| {
-            outermost_first(profile, *node)
-                .into_iter()
-                .map(|id| frames.number(id))
-                .collect()
-        })
-        .collect();
-    json!({
-        "type": "sampled",
-        "name": name,
-        "unit": unit,
-        "startValue": 0,
-        "endValue": weights.iter().sum::<u64>(),
-        "samples": stacks,
-        "weights": weights,
-    })
-}
-
-/// A frame without file or line has no such key.
-fn frame_object(profile: &Profile, id: FrameId) -> Value {
-    let (frame, function, file) = frame(profile, id);
-    let mut object = Map::new();
-    object.insert("name".into(), function.into());
-    if !file.is_empty() {
-        object.insert("file".into(), file.into());
-    }
-    if frame.line > 0 {
-        object.insert("line".into(), frame.line.into());
-    }
-    object.into()
 }

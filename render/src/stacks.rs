@@ -46,6 +46,11 @@ impl<T: Copy + Eq + std::hash::Hash> Numbering<T> {
         })
     }
 
+    /// The number of a thing that has one.
+    pub(crate) fn get(&self, thing: T) -> Option<usize> {
+        self.numbers.get(&thing).copied()
+    }
+
     /// The things, by number.
     pub(crate) fn things(&self) -> &[T] {
         &self.things

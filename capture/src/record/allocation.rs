@@ -2,11 +2,10 @@
 
 use nom::number::streaming::le_u8;
 
-use crate::allocator::{Allocator, AllocatorKind};
+use crate::allocator::{Allocator, AllocatorKind, AllocatorTable};
 use crate::delta::{AddressCache, Deltas};
 use crate::error::{FaultKind, PResult, fail};
 use crate::varint::{put_svarint, put_varint, svarint, varint};
-use crate::version::Version;
 
 /// An allocation or deallocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +36,11 @@ impl Allocation {
     /// Refuses what no address space holds, so that sums of sizes stay in 64 bits.
     #[inline]
     fn checked(self, at: &[u8]) -> Result<Self, nom::Err<crate::error::Fault<'_>>> {
-        let ranged = matches!(
-            self.allocator.kind(),
-            AllocatorKind::RangedAllocation | AllocatorKind::RangedDeallocation
-        );
-        let fits = i64::try_from(self.size).is_ok()
-            && (!ranged || self.address.checked_add(self.size).is_some());
+        let fits = self.size.leading_zeros() > 0
+            && match self.allocator.kind() {
+                AllocatorKind::Allocation | AllocatorKind::Deallocation => true,
+                _ => self.address.checked_add(self.size).is_some(),
+            };
         if fits || self.failed() {
             return Ok(self);
         }
@@ -50,17 +48,22 @@ impl Allocation {
     }
 }
 
+#[inline]
+fn by_number(allocators: &AllocatorTable, number: u8) -> Option<Allocator> {
+    allocators.get(usize::from(number)).copied().flatten()
+}
+
 /// Formats 7 to 11; the first byte is read, `number` its high nibble. `native`: the record type that
 /// carries a native stack, and always a size.
 #[inline]
 pub(crate) fn nibbles<'a>(
     input: &'a [u8],
-    version: Version,
+    allocators: &AllocatorTable,
     number: u8,
     native: bool,
     deltas: &mut Deltas,
 ) -> PResult<'a, Allocation> {
-    let Some(allocator) = Allocator::from_number(version, number.into()) else {
+    let Some(allocator) = by_number(allocators, number) else {
         return fail(input, FaultKind::UnknownAllocator(number.into()));
     };
     let (rest, step) = svarint(input)?;
@@ -153,7 +156,7 @@ pub(crate) fn put_cached_address(
 #[inline]
 pub(crate) fn prefixes<'a>(
     input: &'a [u8],
-    version: Version,
+    allocators: &AllocatorTable,
     first: u8,
     native_traces: bool,
     deltas: &mut Deltas,
@@ -164,7 +167,7 @@ pub(crate) fn prefixes<'a>(
         0 => le_u8(rest)?,
         number => (rest, number),
     };
-    let Some(allocator) = Allocator::from_number(version, number.into()) else {
+    let Some(allocator) = by_number(allocators, number) else {
         return fail(at_number, FaultKind::UnknownAllocator(number.into()));
     };
     let mut native_id = 0;
@@ -220,6 +223,7 @@ pub(crate) fn put_prefixes(
 mod tests {
     use super::*;
     use crate::record::testing::{parsed, refused, written};
+    use crate::version::Version;
     use Allocator as A;
 
     /// Two to the power of 63, as a varint.
@@ -232,6 +236,10 @@ mod tests {
 
     fn version(number: i32) -> Version {
         Version::new(number).unwrap()
+    }
+
+    fn allocators(number: i32) -> &'static AllocatorTable {
+        Allocator::table(version(number))
     }
 
     /// Deltas that show which of them a record changes.
@@ -254,7 +262,7 @@ mod tests {
     /// Reads a record of formats 7 to 11.
     fn old(first: u8, body: &[u8], deltas: &mut Deltas) -> Allocation {
         parsed(body, deltas, |input, deltas| {
-            nibbles(input, version(11), first >> 4, first & 15 == 2, deltas)
+            nibbles(input, allocators(11), first >> 4, first & 15 == 2, deltas)
         })
     }
 
@@ -263,7 +271,7 @@ mod tests {
         let v13 = version(13);
         let mut before = deltas.clone();
         let record = parsed(&bytes[1..], deltas, |input, deltas| {
-            prefixes(input, v13, bytes[0], native_traces, deltas)
+            prefixes(input, allocators(13), bytes[0], native_traces, deltas)
         });
         let number = record.allocator.number(v13).unwrap();
         let again = written(|out| put_prefixes(out, &record, number, native_traces, &mut before));
@@ -273,13 +281,13 @@ mod tests {
 
     fn refused_old(first: u8, body: &[u8]) -> FaultKind {
         refused(body, |input, deltas| {
-            lifted(nibbles(input, version(11), first >> 4, false, deltas))
+            lifted(nibbles(input, allocators(11), first >> 4, false, deltas))
         })
     }
 
     fn refused_new(first: u8, body: &[u8]) -> FaultKind {
         refused(body, |input, deltas| {
-            lifted(prefixes(input, version(13), first, true, deltas))
+            lifted(prefixes(input, allocators(13), first, true, deltas))
         })
     }
 
@@ -328,7 +336,7 @@ mod tests {
         for number in 1_u8..=15 {
             let body = [&STEP[..], &[0x01]].concat();
             let (_, record) =
-                nibbles(&body, version(7), number, false, &mut Deltas::default()).unwrap();
+                nibbles(&body, allocators(7), number, false, &mut Deltas::default()).unwrap();
             assert_eq!(record.allocator.number(version(7)), Some(number));
         }
     }
@@ -386,7 +394,7 @@ mod tests {
         let steps = [(0x01, u64::MAX - 7, u64::MAX), (0x02, 0, 0)];
         for (step, address, pointer) in steps {
             let free = parsed(&[step], &mut deltas, |input, deltas| {
-                prefixes(input, version(13), 0xfd, false, deltas)
+                prefixes(input, allocators(13), 0xfd, false, deltas)
             });
             assert_eq!((free.address, deltas.pointer), (address, pointer));
         }
@@ -397,7 +405,7 @@ mod tests {
         for number in 1_u8..=15 {
             let body = [&STEP_8[..], &[number, 0x00, 0x01]].concat();
             let (_, record) =
-                prefixes(&body, version(12), 0xf8, true, &mut Deltas::default()).unwrap();
+                prefixes(&body, allocators(12), 0xf8, true, &mut Deltas::default()).unwrap();
             assert_eq!(record.allocator.number(version(12)), Some(number));
         }
         for number in [0, 16, 255] {

@@ -1,0 +1,355 @@
+//! The tables inside the page, read by their description and not by the code that writes them.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+use super::html::{Element, elements};
+
+/// The sections, in the order of the page.
+const SECTIONS: [&str; 6] = ["SNAP", "STRS", "FRAM", "NODE", "LOCS", "ROWS"];
+
+/// The end of a row that never ends.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) elements: Vec<Element>,
+    pub(crate) meta: Value,
+    /// Of the sections, uncompressed.
+    pub(crate) lengths: Vec<(&'static str, usize)>,
+    /// Milliseconds since the start, RSS, heap: at each snapshot.
+    pub(crate) snapshots: Vec<(i64, u64, u64)>,
+    /// Highest heap, and after how many events: in each slice.
+    pub(crate) slices: Vec<(u64, u64)>,
+    pub(crate) strings: Vec<String>,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) locations: Vec<Location>,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) function: usize,
+    pub(crate) file: usize,
+    pub(crate) line: u64,
+    pub(crate) source: usize,
+    pub(crate) flags: u8,
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) parent: usize,
+    pub(crate) depth: usize,
+    pub(crate) frame: usize,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Location {
+    pub(crate) node: usize,
+    pub(crate) thread: usize,
+    pub(crate) allocator: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) start: u64,
+    pub(crate) location: usize,
+    pub(crate) end: u64,
+    pub(crate) allocations: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Page {
+    pub(crate) fn new(page: &str) -> Self {
+        let elements = elements(page);
+        let meta = scripts(&elements)
+            .find(|element| element.attribute("id").as_deref() == Some("data-META"))
+            .expect("there is META");
+        let meta: Value = serde_json::from_str(&meta.text).expect("META is JSON");
+        let sections = sections(&elements);
+        let lengths = sections.iter().map(|(name, bytes)| (*name, bytes.len()));
+        let mut page = Self {
+            lengths: lengths.collect(),
+            meta,
+            snapshots: Vec::new(),
+            slices: Vec::new(),
+            strings: Vec::new(),
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            locations: Vec::new(),
+            rows: Vec::new(),
+            elements: Vec::new(),
+        };
+        let readers = [
+            Self::read_snapshots,
+            Self::read_strings,
+            Self::read_frames,
+            Self::read_nodes,
+            Self::read_locations,
+            Self::read_rows,
+        ];
+        for ((name, bytes), read) in sections.iter().zip(readers) {
+            let mut columns = Columns(bytes);
+            read(&mut page, &mut columns);
+            assert!(columns.0.is_empty(), "{name} is longer than its columns");
+        }
+        page.elements = elements;
+        page
+    }
+
+    fn count(&self, of: &str) -> usize {
+        let count = self.meta["counts"][of].as_u64().expect("a count");
+        usize::try_from(count).expect("a count")
+    }
+
+    fn read_snapshots(&mut self, columns: &mut Columns<'_>) {
+        let n = self.count("snapshots");
+        let unsigned = |value: i64| value.cast_unsigned();
+        let times = columns.signed_deltas(n);
+        let rss = columns.signed_deltas(n).into_iter().map(unsigned);
+        let heap = columns.signed_deltas(n).into_iter().map(unsigned);
+        let peaks = columns.signed_deltas(n + 1).into_iter().map(unsigned);
+        let moments = running(columns.column(n + 1));
+        let at_snapshots = times.into_iter().zip(rss).zip(heap);
+        self.snapshots = at_snapshots.map(|((a, b), c)| (a, b, c)).collect();
+        self.slices = peaks.zip(moments).collect();
+    }
+
+    fn read_strings(&mut self, columns: &mut Columns<'_>) {
+        let lengths = columns.indices(self.count("strings"));
+        let text = |length| String::from_utf8(columns.take(length).to_vec()).expect("UTF-8");
+        self.strings = lengths.into_iter().map(text).collect();
+    }
+
+    fn read_frames(&mut self, columns: &mut Columns<'_>) {
+        let n = self.count("frames");
+        let functions = columns.indices(n);
+        let files = columns.indices(n);
+        let lines = columns.column(n);
+        let sources = columns.indices(n);
+        let flags = columns.take(n);
+        self.frames = (0..n)
+            .map(|i| Frame {
+                function: functions[i],
+                file: files[i],
+                line: lines[i],
+                source: sources[i],
+                flags: flags[i],
+            })
+            .collect();
+    }
+
+    fn read_nodes(&mut self, columns: &mut Columns<'_>) {
+        let n = self.count("nodes");
+        let climbs = columns.indices(n - 1);
+        let mut frames = columns.indices(n).into_iter();
+        let frame = frames.next().expect("there is a root");
+        self.nodes.push(Node {
+            parent: 0,
+            depth: 0,
+            frame,
+        });
+        for (climb, frame) in climbs.into_iter().zip(frames) {
+            let mut parent = self.nodes.len() - 1;
+            for _ in 0..climb {
+                assert!(parent > 0, "a second root");
+                parent = self.nodes[parent].parent;
+            }
+            let depth = self.nodes[parent].depth + 1;
+            self.nodes.push(Node {
+                parent,
+                depth,
+                frame,
+            });
+        }
+    }
+
+    fn read_locations(&mut self, columns: &mut Columns<'_>) {
+        let n = self.count("locations");
+        let nodes = running(columns.column(n)).into_iter().map(index);
+        let (threads, allocators) = (columns.indices(n), columns.indices(n));
+        self.locations = nodes
+            .zip(threads.into_iter().zip(allocators))
+            .map(|(node, (thread, allocator))| Location {
+                node,
+                thread,
+                allocator,
+            })
+            .collect();
+    }
+
+    fn read_rows(&mut self, columns: &mut Columns<'_>) {
+        let per_tick = columns.indices(2 * self.slices.len());
+        let mut starts = Vec::new();
+        let mut locations = Vec::new();
+        for (tick, &n) in (0..).zip(&per_tick) {
+            starts.extend(std::iter::repeat_n(tick, n));
+            locations.extend(running(columns.column(n)));
+        }
+        let n = starts.len();
+        let durations = columns.column(n);
+        let allocations = columns.column(n);
+        let bytes = columns.column(n);
+        self.rows = (0..n)
+            .map(|i| Row {
+                start: starts[i],
+                location: index(locations[i]),
+                end: if durations[i] == 0 {
+                    NEVER
+                } else {
+                    starts[i] + durations[i]
+                },
+                allocations: allocations[i],
+                bytes: bytes[i],
+            })
+            .collect();
+    }
+
+    /// Function, file and line of a frame.
+    pub(crate) fn frame_text(&self, frame: usize) -> (&str, &str, u64) {
+        let Frame {
+            function,
+            file,
+            line,
+            ..
+        } = self.frames[frame];
+        (&self.strings[function], &self.strings[file], line)
+    }
+
+    /// The frames of a node, outermost first, without the root's.
+    pub(crate) fn stack(&self, node: usize) -> Vec<(&str, &str, u64)> {
+        let above = |&node: &usize| Some(self.nodes[node].parent);
+        let nodes = std::iter::successors(Some(node), above).take_while(|&node| node != 0);
+        let mut stack: Vec<_> = nodes
+            .map(|node| self.frame_text(self.nodes[node].frame))
+            .collect();
+        stack.reverse();
+        stack
+    }
+
+    /// What META has at this place in a list.
+    pub(crate) fn name(&self, list: &str, at: usize) -> &str {
+        self.meta[list][at].as_str().expect("a name")
+    }
+}
+
+/// The script elements.
+pub(crate) fn scripts(elements: &[Element]) -> impl Iterator<Item = &Element> {
+    elements.iter().filter(|element| element.name == "script")
+}
+
+/// The bytes of the sections, of which each is base64 in parts, and one gzip stream.
+fn sections(elements: &[Element]) -> Vec<(&'static str, Vec<u8>)> {
+    let attribute = |element: &Element, name| element.attribute(name);
+    let mut parts = scripts(elements)
+        .filter(|element| attribute(element, "data-section").is_some())
+        .peekable();
+    let sections = SECTIONS.map(|name| {
+        let mut compressed = Vec::new();
+        let mut n_parts = 0;
+        while let Some(part) =
+            parts.next_if(|part| attribute(part, "data-section").as_deref() == Some(name))
+        {
+            let number = attribute(part, "data-part");
+            assert_eq!(number, Some(n_parts.to_string()), "part of {name}");
+            compressed.extend(base64(&part.text));
+            n_parts += 1;
+        }
+        assert!(n_parts > 0, "no section {name}");
+        (name, gunzip(&compressed))
+    });
+    assert_eq!(parts.next(), None, "a section out of order");
+    sections.into()
+}
+
+/// Decodes base64 with padding.
+pub(crate) fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    assert_eq!(text.len() % 4, 0, "base64 comes in fours");
+    let digits = text.trim_end_matches('=');
+    assert!(text.len() - digits.len() <= 2, "too much padding");
+    let mut bytes = Vec::new();
+    let (mut bits, mut n_bits) = (0_u32, 0);
+    for digit in digits.chars() {
+        let value = DIGITS.find(digit).expect("a digit of base64");
+        bits = (bits << 6 | u32::try_from(value).expect("six bits")) & 0xffff;
+        n_bits += 6;
+        if n_bits >= 8 {
+            n_bits -= 8;
+            bytes.push((bits >> n_bits).to_le_bytes()[0]);
+        }
+    }
+    bytes
+}
+
+fn gunzip(compressed: &[u8]) -> Vec<u8> {
+    let mut decoder = GzDecoder::new(compressed);
+    let mut bytes = Vec::new();
+    decoder.read_to_end(&mut bytes).expect("one gzip stream");
+    assert!(
+        decoder.into_inner().is_empty(),
+        "data after the gzip stream"
+    );
+    bytes
+}
+
+/// Sums up to each of the numbers.
+fn running(steps: Vec<u64>) -> Vec<u64> {
+    let sum = |sum: &mut u64, step: u64| {
+        *sum += step;
+        Some(*sum)
+    };
+    steps.into_iter().scan(0, sum).collect()
+}
+
+fn index(value: u64) -> usize {
+    usize::try_from(value).expect("an index")
+}
+
+/// What is left of a section.
+struct Columns<'a>(&'a [u8]);
+
+impl<'a> Columns<'a> {
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(length);
+        self.0 = rest;
+        taken
+    }
+
+    /// A number in groups of seven bits, lowest first.
+    fn number(&mut self) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.take(1)[0];
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return value;
+            }
+        }
+        panic!("a number does not end");
+    }
+
+    fn column(&mut self, n: usize) -> Vec<u64> {
+        (0..n).map(|_| self.number()).collect()
+    }
+
+    fn indices(&mut self, n: usize) -> Vec<usize> {
+        self.column(n).into_iter().map(index).collect()
+    }
+
+    /// Numbers by their signed distance from the one before; even codes are not negative.
+    fn signed_deltas(&mut self, n: usize) -> Vec<i64> {
+        let signed = |code: u64| {
+            let half = (code >> 1).cast_signed();
+            if code % 2 == 0 { half } else { -half - 1 }
+        };
+        let sum = |sum: &mut i64, code: u64| {
+            *sum += signed(code);
+            Some(*sum)
+        };
+        self.column(n).into_iter().scan(0, sum).collect()
+    }
+}
