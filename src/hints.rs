@@ -24,7 +24,7 @@ fn of_ingest(error: &IngestError) -> Option<&'static str> {
             "an aggregated capture (memray run --aggregate) is only written when tracking ends; if the process was \
              killed, nothing is left. Without --aggregate, what happened up to then can be read",
         ),
-        IngestError::TruncatedHeader { .. } => {
+        IngestError::TruncatedHeader { .. } | IngestError::TruncatedContainer { .. } => {
             Some("the file was cut off at its very start; nothing can be recovered from it")
         }
         IngestError::Aggregated { .. } => {

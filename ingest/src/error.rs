@@ -50,6 +50,12 @@ pub enum Error {
         /// Bytes there are, decompressed.
         len: u64,
     },
+    /// The file is compressed and ends before anything of it could be unpacked.
+    #[error("{name} is a compressed file that is cut off before anything in it can be unpacked")]
+    TruncatedContainer {
+        /// Path, as given.
+        name: String,
+    },
     /// The capture holds sums, not records.
     #[error("{name} is an aggregated capture, which this version does not read")]
     Aggregated {

@@ -1,5 +1,6 @@
 //! Turns the records of a capture into batches of events, and the tables that events refer to.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -516,7 +517,7 @@ impl Reader {
 fn ending_without_trailer(offset: u64, record: u64, blocks: &mut Blocks) -> Ending {
     match blocks.error.take() {
         None => Ending::Interrupted { offset },
-        Some(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+        Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
             Ending::Truncated { offset, record }
         }
         Some(error) => Ending::Corrupt {
@@ -556,7 +557,11 @@ pub(crate) fn read_header(
 fn no_header(name: &str, blocks: &mut Blocks, len: usize) -> Error {
     let name = name.to_owned();
     match blocks.error.take() {
+        Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Error::TruncatedContainer { name }
+        }
         Some(source) => Error::Read { name, source },
+        None if len == 0 && !blocks.containers.is_empty() => Error::TruncatedContainer { name },
         None if len == 0 => Error::Empty { name },
         None => Error::TruncatedHeader {
             name,

@@ -89,8 +89,9 @@ const setRange = (page, mode, lo, hi) =>
   }, [mode, lo, hi]);
 
 const names = readdirSync(captures).filter((file) => file.endsWith('.bin')).map((file) => file.slice(0, -4));
-// Sizes of 2^60 and more are exact in JSON and in Rust, but no number of JavaScript's.
-const exact = names.filter((name) => name !== 'v13-synthetic-huge');
+// Sizes of 2^60 and more are exact in JSON and in Rust, but no number of JavaScript's; and one file is
+// cut so early that nothing is left in it.
+const exact = names.filter((name) => !['v13-synthetic-huge', 'v13-cut'].includes(name));
 
 test('the root shows the peak, and what each range has, to the byte', async (t) => {
   for (const name of exact) {
