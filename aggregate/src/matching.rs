@@ -38,7 +38,7 @@ impl Lane {
         for event in events {
             let ended = if event.location == LocationId::NONE {
                 let ended = self.live.remove(event.address);
-                self.unknown += u64::from(ended.is_none());
+                self.unknown += u64::from(ended.is_none() && event.address != 0);
                 ended
             } else {
                 let sequence = first_sequence + u64::from(event.index);

@@ -52,7 +52,7 @@ impl Ranges {
             let removed = self.unmap(event);
             let mut change = removed.cast_signed().wrapping_neg();
             if event.location == LocationId::NONE {
-                self.unknown += u64::from(removed == 0);
+                self.unknown += u64::from(removed == 0 && event.length > 0);
             } else {
                 self.implicit_unmaps += u64::from(removed > 0);
                 self.map(event, first_sequence + u64::from(event.index));

@@ -109,6 +109,8 @@ fn check_intervals(profile: &Profile) -> TestCaseResult {
 
 fn check_views(profile: &Profile, naive: &Naive) -> TestCaseResult {
     for range in ranges(profile.slices.len()) {
+        let slice = profile.slices.peak_slice(range);
+        prop_assert_eq!(slice, naive.peak_slice(range), "slice of {:?}", range);
         let peak = View::peak(profile, range);
         prop_assert_eq!(peak.rows(), naive.peak(range), "peak in {:?}", range);
         let highest = profile.slices.peaks[range.first..=range.last].iter().max();
@@ -136,7 +138,7 @@ fn check(profile: &Profile, naive: &Naive) -> TestCaseResult {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 500,
+        cases: 1000,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -144,9 +144,10 @@ impl Tables<'_> {
     /// Intervals over time, merged and by thread.
     fn temporal<'p>(
         &self,
-        make: fn(&[Interval]) -> Vec<IntervalRow>,
+        make: fn(&[Interval], u32) -> Vec<IntervalRow>,
         peaks: Option<&'p [u64]>,
     ) -> Parts<TemporalSection<'p>> {
+        let n_slices = u32::try_from(self.profile.slices.len()).unwrap_or(NEVER);
         let part = |merged| {
             let mut rows = BTreeMap::<Key, Vec<Interval>>::new();
             for interval in &self.profile.intervals {
@@ -157,7 +158,7 @@ impl Tables<'_> {
             }
             let made = rows
                 .into_iter()
-                .map(|(key, intervals)| (key, make(&intervals)));
+                .map(|(key, intervals)| (key, make(&intervals, n_slices)));
             let rows =
                 made.filter(|(_, intervals)| !intervals.is_empty())
                     .map(|(key, intervals)| {
@@ -234,7 +235,7 @@ impl Serialize for Stacks<'_> {
 }
 
 /// What is live at each slice's peak: from each slice in which that changes, up to the next.
-fn peak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
+fn peak_intervals(intervals: &[Interval], n_slices: u32) -> Vec<IntervalRow> {
     let mut changes = BTreeMap::<u32, (i64, i64)>::new();
     let mut change = |slice: u32, sign: i64, interval: &Interval| {
         let (allocations, bytes) = changes.entry(slice).or_default();
@@ -242,18 +243,12 @@ fn peak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
         *bytes += sign * interval.bytes.cast_signed();
     };
     for interval in intervals {
-        // Live at the peak of slice s: start <= 2s < end.
+        // Live at the peak of slice s: start <= 2s < end. After the last slice no peak comes.
         let from = interval.start.div_ceil(2);
-        let to = if interval.end == NEVER {
-            NEVER
-        } else {
-            interval.end.div_ceil(2)
-        };
+        let to = interval.end.div_ceil(2).min(n_slices);
         if from < to {
             change(from, 1, interval);
-            if to != NEVER {
-                change(to, -1, interval);
-            }
+            change(to, -1, interval);
         }
     }
     changes.retain(|_, change| *change != (0, 0));
@@ -263,15 +258,15 @@ fn peak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
     while let Some((slice, (allocations, bytes))) = changes.next() {
         live = (live.0 + allocations, live.1 + bytes);
         if live != (0, 0) {
-            let end = changes.peek().map(|(slice, _)| *slice);
-            rows.push((slice, end, live.0, live.1));
+            let next = changes.peek().map(|(slice, _)| *slice);
+            rows.push((slice, next.filter(|&next| next < n_slices), live.0, live.1));
         }
     }
     rows
 }
 
 /// In which slice blocks were allocated, and in which freed.
-fn leak_intervals(intervals: &[Interval]) -> Vec<IntervalRow> {
+fn leak_intervals(intervals: &[Interval], _: u32) -> Vec<IntervalRow> {
     let mut lives = BTreeMap::<(u32, u32), (i64, i64)>::new();
     for interval in intervals {
         let end = if interval.end == NEVER {

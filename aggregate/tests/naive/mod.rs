@@ -178,14 +178,20 @@ impl Naive {
         rows
     }
 
-    /// What is live when the heap is highest in the range.
-    pub(crate) fn peak(&self, range: SliceRange) -> Vec<ViewRow> {
+    /// The slice in the range with the highest peak; of several the one with the latest moment; of
+    /// those the first.
+    pub(crate) fn peak_slice(&self, range: SliceRange) -> usize {
         let rank = |&slice: &usize| {
             let moment = self.moment(slice);
             (self.heap(moment), moment, std::cmp::Reverse(slice))
         };
         let slice = (range.first..=range.last).max_by_key(rank);
-        self.rows(self.moment(slice.expect("a range has a slice")), 0)
+        slice.expect("a range has a slice")
+    }
+
+    /// What is live when the heap is highest in the range.
+    pub(crate) fn peak(&self, range: SliceRange) -> Vec<ViewRow> {
+        self.rows(self.moment(self.peak_slice(range)), 0)
     }
 
     /// What is allocated in the range and live at its end.
@@ -321,7 +327,8 @@ impl Replay<'_> {
             }
             AllocatorKind::Deallocation => {
                 self.deallocated(address, None);
-                self.naive.unknown_deallocations += u64::from(!self.free(address));
+                let known = self.free(address) || address == 0;
+                self.naive.unknown_deallocations += u64::from(!known);
             }
             AllocatorKind::RangedAllocation if address == u64::MAX => {}
             AllocatorKind::RangedAllocation => {
@@ -336,7 +343,8 @@ impl Replay<'_> {
             }
             AllocatorKind::RangedDeallocation => {
                 self.deallocated(address, Some(size));
-                self.naive.unknown_deallocations += u64::from(!self.unmap(address, size));
+                let known = self.unmap(address, size) || size == 0;
+                self.naive.unknown_deallocations += u64::from(!known);
             }
         }
     }

@@ -192,9 +192,7 @@ pub(crate) fn scripts() -> impl Strategy<Value = Script> {
             ops: std::iter::once(Op::Switch(MAIN_THREAD))
                 .chain(ops)
                 // Formats from 12 on record no mapping that failed.
-                .filter(|op| {
-                    !matches!(op, Op::Call { address: MAP_FAILED, .. } if format > 11)
-                })
+                .filter(|op| !matches!(op, Op::Call { address: MAP_FAILED, .. } if format > 11))
                 .map(|op| without_native(op, native_traces))
                 .collect(),
         },

@@ -9,15 +9,13 @@ use memreport_render::aggregate::ingest::capture::{
     Allocation, Allocator, CodeObject, CodePush, Encoder, FileFormat, Header, MemoryRecord,
     PythonAllocator, PythonVersion, Record, Version,
 };
-use memreport_render::aggregate::{Options, Profile, read_profile};
+use memreport_render::aggregate::{Error, Options, Profile, read_profile};
 
 /// When captures made here start, in milliseconds since the epoch.
 pub(crate) const START_MS: u64 = 1_700_000_000_000;
 
-fn profile(source: Source) -> Profile {
-    let name = source.name().to_owned();
+fn profile(source: Source) -> Result<Profile, Error> {
     read_profile(source, &Options::default(), &Arc::default())
-        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The small captures, in the order of their names.
@@ -33,7 +31,7 @@ pub(crate) fn small_captures() -> Vec<PathBuf> {
 }
 
 /// The profile of a capture on disk.
-pub(crate) fn profile_of_file(path: &Path) -> Profile {
+pub(crate) fn profile_of_file(path: &Path) -> Result<Profile, Error> {
     profile(Source::open(path).expect("the capture can be opened"))
 }
 
@@ -66,10 +64,8 @@ pub(crate) fn profile_of_records(command_line: &[u8], records: &[Record<'_>]) ->
     for record in records.iter().chain([&Record::Trailer]) {
         assert!(encoder.push(record), "no {} in a capture", record.name());
     }
-    profile(Source::from_reader(
-        "records",
-        Cursor::new(encoder.finish()),
-    ))
+    let capture = Cursor::new(encoder.finish());
+    profile(Source::from_reader("records", capture)).expect("the capture is readable")
 }
 
 /// Code all on one line.

@@ -344,7 +344,11 @@ impl<'a> Columns<'a> {
     fn signed_deltas(&mut self, n: usize) -> Vec<i64> {
         let signed = |code: u64| {
             let half = (code >> 1).cast_signed();
-            if code % 2 == 0 { half } else { -half - 1 }
+            if code.is_multiple_of(2) {
+                half
+            } else {
+                -half - 1
+            }
         };
         let sum = |sum: &mut i64, code: u64| {
             *sum += signed(code);
