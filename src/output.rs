@@ -44,16 +44,29 @@ pub(crate) fn write(output: &dyn Output, profile: &Profile, path: &Path) -> Resu
         write_through(output, profile, &mut file).with_context(|| cannot_write(path))?;
         return Ok(Written::Through);
     }
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let file = new_file(folder).with_context(|| cannot_write(path))?;
+    let file = new_file(folder(path)).with_context(|| cannot_write(path))?;
     write_through(output, profile, &mut file.as_file()).with_context(|| cannot_write(path))?;
     Ok(Written::Aside {
         file,
         path: path.to_owned(),
     })
+}
+
+/// What a path leads to, however it is written; it need not be there yet.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    if path == Path::new("-") {
+        return path.to_owned();
+    }
+    let in_folder = || Some(folder(path).canonicalize().ok()?.join(path.file_name()?));
+    let place = path.canonicalize().ok().or_else(in_folder);
+    place.unwrap_or_else(|| path.to_owned())
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
 }
 
 fn write_through(output: &dyn Output, profile: &Profile, out: &mut dyn Write) -> Result<()> {

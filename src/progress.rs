@@ -37,9 +37,9 @@ pub(crate) fn with_bar<T>(
     thread::scope(|scope| {
         let drawing = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                bar.set_position(counters.bytes_read.load(Ordering::Relaxed));
                 let records = counters.records.load(Ordering::Relaxed);
                 bar.set_message(format!("{:.1} M records", approximate_millions(records)));
+                bar.set_position(counters.bytes_read.load(Ordering::Relaxed));
                 thread::park_timeout(INTERVAL);
             }
             bar.finish_and_clear();

@@ -44,9 +44,12 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
             .iter()
             .map(|path| (path.as_path(), &json as &dyn Output)),
     );
-    let mut paths = HashSet::new();
-    if let Some((path, _)) = wanted.iter().find(|(path, _)| !paths.insert(*path)) {
-        bail!("two outputs have the same place: {}", path.display());
+    let mut places = HashSet::new();
+    for (path, _) in &wanted {
+        refuse_capture(&args.read, path)?;
+        if !places.insert(output::place(path)) {
+            bail!("two outputs have the same place: {}", path.display());
+        }
     }
 
     let profile = read(&args.read)?;
@@ -63,6 +66,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
 }
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
+    refuse_capture(&args.read, &args.output)?;
     let profile = read(&args.read)?;
     let output: Box<dyn Output> = match args.format {
         Format::Json => Box::new(Json {
@@ -85,6 +89,15 @@ pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
     };
     writeln!(io::stdout(), "{text}").context("cannot write to standard output")?;
     Ok(Outcome::Done)
+}
+
+/// A capture cannot be made again; no output takes its place.
+fn refuse_capture(args: &ReadArgs, output: &Path) -> Result<()> {
+    let is_file = args.capture != Path::new("-");
+    if is_file && output::place(output) == output::place(&args.capture) {
+        bail!("{} is the capture itself", output.display());
+    }
+    Ok(())
 }
 
 fn open(capture: &Path) -> Result<Source> {
@@ -128,7 +141,8 @@ fn first_view(args: &ReadArgs) -> FirstView {
 }
 
 fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {
-    if profile.ending.is_complete() || args.allow_truncated {
+    let doubtful = profile.warnings.iter().any(|w| w.kind.casts_doubt());
+    if (profile.ending.is_complete() && !doubtful) || args.allow_truncated {
         Outcome::Done
     } else {
         Outcome::FromDamagedCapture

@@ -2,6 +2,11 @@
 //!
 //! They need Node.js, the packages of `web-assets/` (`npm ci`) and Chromium. Where something is missing
 //! they say so and pass, unless `MEMREPORT_BROWSER` is `required`.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "who runs the test sees what is missing"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

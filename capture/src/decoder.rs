@@ -1,6 +1,6 @@
 //! Takes records from bytes, one at a time.
 
-use nom::number::streaming::le_u8;
+use nom::number::streaming::{le_u8, le_u32};
 
 use crate::allocator::{Allocator, AllocatorTable};
 use crate::delta::Deltas;
@@ -74,6 +74,7 @@ impl Decoder {
         let parsed = match self.stream {
             Stream::Prefixes => self.prefixes(input),
             Stream::Nibbles => self.nibbles(input),
+            Stream::Structs => self.structs(input),
         };
         match parsed {
             Ok((rest, record)) => {
@@ -113,7 +114,7 @@ impl Decoder {
     #[inline]
     fn prefixes<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
         let (rest, first) = le_u8(input)?;
-        self.check_segments(input, first)?;
+        self.check_segments(input, first.into())?;
         if first < 0x10 {
             return self.plain(input, rest, first);
         }
@@ -158,7 +159,7 @@ impl Decoder {
     #[inline]
     fn nibbles<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
         let (rest, first) = le_u8(input)?;
-        self.check_segments(input, first)?;
+        self.check_segments(input, first.into())?;
         let (kind, flags) = (first & 15, first >> 4);
         match kind {
             1 | 2 => {
@@ -190,6 +191,57 @@ impl Decoder {
         }
     }
 
+    /// Format 6: four bytes of type, then a struct with the thread in it.
+    fn structs<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
+        let (rest, kind) = le_u32(input)?;
+        self.check_segments(input, kind)?;
+        Ok(match kind {
+            1 => {
+                let (rest, (id, allocation)) = allocation::structs(rest, self.allocators)?;
+                self.thread_id = id;
+                (rest, Record::Allocation(allocation))
+            }
+            2 => {
+                let (rest, frame) = frame::frame_index_struct(rest)?;
+                (rest, Record::FrameIndex(frame))
+            }
+            3 => {
+                let (rest, (frame, id)) = frame::frame_push_struct(rest)?;
+                self.thread_id = id;
+                (rest, Record::FramePush(frame))
+            }
+            4 => {
+                let (rest, trace) = native::native_trace_struct(rest)?;
+                (rest, Record::NativeTrace(trace))
+            }
+            5 => (rest, Record::MemoryMapStart),
+            6 => {
+                let (rest, header) = native::segment_header_struct(rest)?;
+                self.segments_left = header.n_segments;
+                (rest, Record::SegmentHeader(header))
+            }
+            7 => {
+                let (rest, segment) = native::segment_struct(rest)?;
+                (self.segment(input, rest)?, Record::Segment(segment))
+            }
+            8 => {
+                let (rest, (id, count)) = frame::frame_pop_struct(rest)?;
+                self.thread_id = id;
+                (rest, Record::FramePop(count.into()))
+            }
+            9 => {
+                let (rest, (id, name)) = thread::thread_name_struct(rest)?;
+                self.thread_id = id;
+                (rest, Record::ThreadName(name))
+            }
+            10 => {
+                let (rest, record) = memory::memory_record_struct(rest)?;
+                (rest, Record::Memory(record))
+            }
+            _ => return fail(input, FaultKind::UnknownRecord(kind)),
+        })
+    }
+
     /// Records that formats 7 and later share.
     fn shared<'a>(&mut self, input: &'a [u8], rest: &'a [u8], kind: u8) -> PResult<'a, Record<'a>> {
         Ok(match kind {
@@ -204,12 +256,8 @@ impl Decoder {
                 (rest, Record::SegmentHeader(header))
             }
             8 => {
-                let (after, segment) = native::segment(rest)?;
-                let Some(left) = self.segments_left.checked_sub(1) else {
-                    return fail(input, FaultKind::StraySegment);
-                };
-                self.segments_left = left;
-                (after, Record::Segment(segment))
+                let (rest, segment) = native::segment(rest)?;
+                (self.segment(input, rest)?, Record::Segment(segment))
             }
             10 => {
                 self.check_thread(input)?;
@@ -224,6 +272,20 @@ impl Decoder {
         })
     }
 
+    /// Counts a segment off those that were announced, and returns `rest`.
+    fn segment<'a>(
+        &mut self,
+        input: &'a [u8],
+        rest: &'a [u8],
+    ) -> Result<&'a [u8], nom::Err<Fault<'a>>> {
+        let Some(left) = self.segments_left.checked_sub(1) else {
+            let kind = FaultKind::StraySegment;
+            return Err(nom::Err::Failure(Fault { at: input, kind }));
+        };
+        self.segments_left = left;
+        Ok(rest)
+    }
+
     #[inline]
     fn check_thread<'a>(&self, input: &'a [u8]) -> Result<(), nom::Err<Fault<'a>>> {
         if self.thread_id != 0 {
@@ -236,8 +298,9 @@ impl Decoder {
     }
 
     #[inline]
-    fn check_segments<'a>(&self, input: &'a [u8], first: u8) -> Result<(), nom::Err<Fault<'a>>> {
-        if self.segments_left == 0 || first == 8 {
+    fn check_segments<'a>(&self, input: &'a [u8], kind: u32) -> Result<(), nom::Err<Fault<'a>>> {
+        let segment = if self.stream == Stream::Structs { 7 } else { 8 };
+        if self.segments_left == 0 || kind == segment {
             return Ok(());
         }
         Err(nom::Err::Failure(Fault {

@@ -12,6 +12,8 @@ pub struct Encoder {
     native_traces: bool,
     start_time_ms: i64,
     deltas: Deltas,
+    /// The current thread, which format 6 writes into each record.
+    thread_id: u64,
     bytes: Vec<u8>,
 }
 
@@ -26,6 +28,7 @@ impl Encoder {
             native_traces: header.native_traces,
             start_time_ms: header.start_time_ms,
             deltas: Deltas::default(),
+            thread_id: 0,
             bytes,
         }
     }
@@ -34,6 +37,9 @@ impl Encoder {
     ///
     /// Formats 12 and later keep addresses in units of eight bytes; lower bits are lost.
     pub fn push(&mut self, record: &Record<'_>) -> bool {
+        if self.version.stream() == Stream::Structs {
+            return self.push_struct(record);
+        }
         let out = &mut self.bytes;
         let deltas = &mut self.deltas;
         let prefixes = self.version.stream() == Stream::Prefixes;
@@ -69,6 +75,31 @@ impl Encoder {
             Record::Segment(segment) => native::put_segment(out, segment),
             Record::Trailer if prefixes => out.push(0x01),
             Record::Trailer if self.version.has_trailer() => out.push(0x10),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The same for format 6. A context switch writes nothing: later records name the thread.
+    fn push_struct(&mut self, record: &Record<'_>) -> bool {
+        let (out, thread_id) = (&mut self.bytes, self.thread_id);
+        match record {
+            Record::Allocation(a) => {
+                let Some(number) = a.allocator.number(self.version) else {
+                    return false;
+                };
+                allocation::put_structs(out, a, number, thread_id);
+            }
+            Record::FrameIndex(index) => frame::put_frame_index_struct(out, index),
+            Record::FramePush(id) => frame::put_frame_push_struct(out, *id, thread_id),
+            Record::FramePop(count) => frame::put_frame_pops_struct(out, *count, thread_id),
+            Record::NativeTrace(trace) => native::put_native_trace_struct(out, trace),
+            Record::MemoryMapStart => out.extend(5_u32.to_le_bytes()),
+            Record::SegmentHeader(header) => native::put_segment_header_struct(out, header),
+            Record::Segment(segment) => native::put_segment_struct(out, segment),
+            Record::ThreadName(name) => thread::put_thread_name_struct(out, name, thread_id),
+            Record::Memory(record) => memory::put_memory_record_struct(out, record),
+            Record::ContextSwitch(id) => self.thread_id = *id,
             _ => return false,
         }
         true

@@ -2,8 +2,8 @@
 
 use crate::Error;
 
-/// Oldest format version that is read (memray 1.1).
-pub const OLDEST: i32 = 7;
+/// Oldest format version (memray 1.0).
+pub const OLDEST: i32 = 6;
 /// Newest format version that is known (memray 1.20).
 pub const NEWEST: i32 = 13;
 
@@ -14,6 +14,8 @@ pub struct Version(i32);
 /// How records are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
+    /// Four bytes of type, then a C struct, padding and thread included; frames by id, with lines.
+    Structs,
     /// Type in the low nibble of the first byte, flags in the high one; frames by id, with lines.
     Nibbles,
     /// Type as a prefix of the first byte; frames by code object and instruction.
@@ -21,13 +23,13 @@ pub(crate) enum Stream {
 }
 
 impl Version {
-    /// The version of this number, if some released memray wrote it, readable here or not.
+    /// The version of this number, if some released memray wrote it.
     #[must_use]
     pub fn new(number: i32) -> Option<Self> {
-        (6..=NEWEST).contains(&number).then_some(Self(number))
+        (OLDEST..=NEWEST).contains(&number).then_some(Self(number))
     }
 
-    /// The version of this number, if it can be read.
+    /// The same, or why it is not known.
     pub(crate) fn readable(number: i32) -> Result<Self, Error> {
         match number {
             OLDEST..=NEWEST => Ok(Self(number)),
@@ -61,10 +63,10 @@ impl Version {
     }
 
     pub(crate) fn stream(self) -> Stream {
-        if self.0 >= 12 {
-            Stream::Prefixes
-        } else {
-            Stream::Nibbles
+        match self.0 {
+            ..=6 => Stream::Structs,
+            7..=11 => Stream::Nibbles,
+            _ => Stream::Prefixes,
         }
     }
 

@@ -56,6 +56,15 @@ pub enum Error {
         /// Path, as given.
         name: String,
     },
+    /// The file is compressed, and its first block cannot be unpacked.
+    #[error("{name} is a compressed file that is damaged before anything in it can be unpacked")]
+    DamagedContainer {
+        /// Path, as given.
+        name: String,
+        /// The decompressor's answer.
+        #[source]
+        source: io::Error,
+    },
     /// The capture holds sums, not records.
     #[error("{name} is an aggregated capture, which this version does not read")]
     Aggregated {

@@ -120,6 +120,8 @@ struct Reader {
     definitions: Definitions,
     stacks: CallTree<RecordedFrame>,
     threads: Threads,
+    /// The thread that records belong to, by memray's number and by ours.
+    current_id: u64,
     current: ThreadId,
     locations: Locations,
     temporaries: Temporaries,
@@ -160,6 +162,7 @@ impl Reader {
             definitions: Definitions::default(),
             stacks: CallTree::default(),
             threads: Threads::new(options.temporary_threshold),
+            current_id: 0,
             current: ThreadId::default(),
             locations: Locations::default(),
             temporaries: Temporaries::new(options.temporary_threshold),
@@ -239,7 +242,9 @@ impl Reader {
     /// The input is over, with `rest` not a whole record.
     fn input_ended(&self, rest: &[u8], blocks: &mut Blocks) -> Ending {
         let offset = self.decoder.offset();
-        if !rest.is_empty() && blocks.error.is_none() {
+        // Less of the zero fill than a record's type takes is no record that was cut.
+        let is_cut = rest.iter().any(|&byte| byte != 0);
+        if is_cut && blocks.error.is_none() {
             return Ending::Truncated {
                 offset,
                 record: self.decoder.n_records(),
@@ -281,12 +286,16 @@ impl Reader {
 
     #[inline]
     fn record(&mut self, record: Record<'_>, offset: u64) -> Result<(), Error> {
+        let thread_id = self.decoder.thread_id();
+        if thread_id != self.current_id {
+            self.current_id = thread_id;
+            self.current = self.threads.intern(thread_id)?;
+        }
         match record {
             Record::Allocation(allocation) => self.allocation(allocation)?,
             Record::CodePush(push) => self.push(push.into(), offset)?,
             Record::FramePush(id) => self.push(id.into(), offset)?,
             Record::FramePop(count) => self.pop(count, offset),
-            Record::ContextSwitch(id) => self.current = self.threads.intern(id)?,
             Record::Memory(memory) => self.snapshot(memory.time_ms, memory.rss),
             Record::CodeObject(code) => {
                 let new = self.definitions.add_code(&mut self.strings, &code)?;
@@ -306,7 +315,7 @@ impl Reader {
             Record::MemoryMapStart if self.header.native_traces => {
                 self.generation = self.generation.saturating_add(1);
             }
-            // Native stacks and object lifetimes count in no figure here.
+            // A context switch is done above; native stacks and object lifetimes count in no figure here.
             _ => {}
         }
         Ok(())
@@ -560,7 +569,8 @@ fn no_header(name: &str, blocks: &mut Blocks, len: usize) -> Error {
         Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
             Error::TruncatedContainer { name }
         }
-        Some(source) => Error::Read { name, source },
+        Some(source) if source.raw_os_error().is_some() => Error::Read { name, source },
+        Some(source) => Error::DamagedContainer { name, source },
         None if len == 0 && !blocks.containers.is_empty() => Error::TruncatedContainer { name },
         None if len == 0 => Error::Empty { name },
         None => Error::TruncatedHeader {

@@ -86,34 +86,40 @@ struct Entry {
     location: LocationId,
 }
 
-/// The last allocations of a thread, newest first. They are few: moving them is cheaper than a ring.
+/// The last allocations of a thread.
 #[derive(Debug)]
 pub(crate) struct Recent {
-    /// Full from the start; an entry without location was never written.
-    entries: Vec<Entry>,
+    /// A ring whose length is a power of two; an entry without location was never written.
+    ring: Vec<Entry>,
+    newest: usize,
+    /// Entries that count, from the newest on.
+    len: usize,
 }
 
 impl Recent {
     pub(crate) fn new(threshold: usize) -> Self {
+        let len = threshold.saturating_add(1);
         let none = Entry {
             address: 0,
             size: 0,
             location: LocationId::NONE,
         };
         Self {
-            entries: vec![none; threshold.saturating_add(1)],
+            ring: vec![none; len.next_power_of_two()],
+            newest: 0,
+            len,
         }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, address: u64, size: u64, location: LocationId) {
-        let mut newer = Entry {
-            address,
-            size,
-            location,
-        };
-        for entry in &mut self.entries {
-            newer = std::mem::replace(entry, newer);
+        self.newest = self.place(usize::MAX);
+        if let Some(entry) = self.ring.get_mut(self.newest) {
+            *entry = Entry {
+                address,
+                size,
+                location,
+            };
         }
     }
 
@@ -121,7 +127,8 @@ impl Recent {
     /// in the list, as memray leaves it: a second free of the same address finds it again.
     #[inline]
     pub(crate) fn find(&self, address: u64, length: Option<u64>) -> Option<Found> {
-        for (distance, entry) in self.entries.iter().enumerate() {
+        for distance in 0..self.len {
+            let entry = self.ring.get(self.place(distance))?;
             let same = entry.address == address && length.is_none_or(|length| length == entry.size);
             if same && entry.location != LocationId::NONE {
                 return Some(Found {
@@ -132,6 +139,12 @@ impl Recent {
             }
         }
         None
+    }
+
+    /// Where the entry `distance` steps older than the newest is.
+    #[inline]
+    fn place(&self, distance: usize) -> usize {
+        self.newest.wrapping_add(distance) & self.ring.len().wrapping_sub(1)
     }
 }
 

@@ -27,6 +27,18 @@ pub enum WarningKind {
     WrongRecordCount,
 }
 
+impl WarningKind {
+    /// Whether only damage explains it, so that figures are doubtful. memray itself writes pops without
+    /// pushes (of code whose file name it cannot encode), and may define a frame again.
+    #[must_use]
+    pub fn casts_doubt(self) -> bool {
+        matches!(
+            self,
+            Self::UndefinedFrame | Self::DataAfterTrailer | Self::WrongRecordCount
+        )
+    }
+}
+
 impl std::fmt::Display for WarningKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

@@ -24,10 +24,15 @@ pub(crate) enum Difference {
 /// A figure by its name, and how ours differs.
 pub(crate) type Compared = (String, Difference);
 
-/// Sections with sums by location.
-const SUMS: [&str; 4] = ["high_water_mark", "leaks", "temporary_0", "temporary_1"];
-/// Sections with sums by location over time.
-const OVER_TIME: [&str; 2] = ["temporal_high_water_mark", "temporal_leaks"];
+/// Sections with sums by location; those of the last two are over time.
+pub(crate) const SECTIONS: [&str; 6] = [
+    "high_water_mark",
+    "leaks",
+    "temporary_0",
+    "temporary_1",
+    "temporal_high_water_mark",
+    "temporal_leaks",
+];
 /// Facts of the header that are kept as they are.
 const METADATA: [&str; 8] = [
     "command_line",
@@ -57,7 +62,11 @@ pub(crate) fn compare(memray: &Value, ours: &Value) -> Vec<Compared> {
     };
     let peak = |document: &Value| document["metadata"]["peak_memory"].clone();
     plain("peak".to_owned(), &peak(memray), &peak(ours));
-    plain("snapshots".to_owned(), &memray["snapshots"], &ours["snapshots"]);
+    plain(
+        "snapshots".to_owned(),
+        &memray["snapshots"],
+        &ours["snapshots"],
+    );
     for (section, keys) in [("metadata", &METADATA[..]), ("stats", &STATS[..])] {
         for key in keys {
             let name = format!("{section}.{key}");
@@ -71,7 +80,7 @@ pub(crate) fn compare(memray: &Value, ours: &Value) -> Vec<Compared> {
         let equal = ours.get(..peaks.len()) == Some(peaks);
         compared.push(("slice_peaks".to_owned(), difference(equal)));
     }
-    for section in SUMS.iter().chain(&OVER_TIME) {
+    for section in SECTIONS {
         if memray[section]["by_thread"].is_null() {
             continue;
         }
@@ -81,6 +90,12 @@ pub(crate) fn compare(memray: &Value, ours: &Value) -> Vec<Compared> {
         }
     }
     compared
+}
+
+/// Whether a section's rows by thread, added up, are its merged rows.
+pub(crate) fn threads_add_up(document: &Value, section: &str) -> bool {
+    let part = "merged";
+    Section { section, part }.compare(document, document) == Difference::None
 }
 
 /// Peaks of all slices.
@@ -170,7 +185,11 @@ impl Section<'_> {
                 let (from, to) = (interval[0].as_u64(), interval[1].as_u64());
                 let (allocations, bytes) = (integer(&interval[2]), integer(&interval[3]));
                 if self.section == "temporal_leaks" {
-                    let key = Key { from, to, ..key.clone() };
+                    let key = Key {
+                        from,
+                        to,
+                        ..key.clone()
+                    };
                     add(&mut sums, key, bytes, allocations);
                     continue;
                 }
@@ -178,7 +197,10 @@ impl Section<'_> {
                 // has one step after the last slice.
                 for (at, sign) in [(from, 1), (to, -1)] {
                     if at.is_some_and(|at| at <= n_snapshots) {
-                        let key = Key { from: at, ..key.clone() };
+                        let key = Key {
+                            from: at,
+                            ..key.clone()
+                        };
                         add(&mut sums, key, sign * bytes, sign * allocations);
                     }
                 }
@@ -251,7 +273,13 @@ impl Stacks {
             .as_array()
             .unwrap()
             .iter()
-            .map(|frame| self.frame(&text(&frame[0]), &text(&frame[1]), frame[2].as_i64().unwrap()))
+            .map(|frame| {
+                self.frame(
+                    &text(&frame[0]),
+                    &text(&frame[1]),
+                    frame[2].as_i64().unwrap(),
+                )
+            })
             .collect();
         let stacks = document["stacks"].as_array().unwrap().iter();
         stacks
@@ -293,7 +321,10 @@ impl Stacks {
 
 /// Compares memray's two speedscope profiles with ours of the peak.
 pub(crate) fn compare_speedscope(memray: &Value, ours: &Value) -> Vec<Compared> {
-    let pairs = [("Memory", "Memory (peak)"), ("Allocations", "Allocations (peak)")];
+    let pairs = [
+        ("Memory", "Memory (peak)"),
+        ("Allocations", "Allocations (peak)"),
+    ];
     let compared = pairs.map(|(theirs, own)| {
         let differs = |with_lines| {
             let mut stacks = Stacks::new(with_lines);
@@ -305,7 +336,8 @@ pub(crate) fn compare_speedscope(memray: &Value, ours: &Value) -> Vec<Compared> 
             _ => {
                 let mut stacks = Stacks::new(true);
                 let stack = |(stack, _): (usize, u64)| stack;
-                let of = |samples: Vec<(usize, u64)>| samples.into_iter().map(stack).collect::<Vec<_>>();
+                let of =
+                    |samples: Vec<(usize, u64)>| samples.into_iter().map(stack).collect::<Vec<_>>();
                 let theirs_only = of(stacks.samples(memray, theirs));
                 let same_stacks = theirs_only == of(stacks.samples(ours, own));
                 match (same_stacks, theirs) {

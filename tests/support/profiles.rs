@@ -64,7 +64,10 @@ fn parsed(profile: &Profile, output: &dyn Output) -> Value {
 pub(crate) fn stack(profile: &Profile, node: NodeId) -> Vec<(String, i32)> {
     let frame = |id: FrameId| {
         let frame = profile.frames.get(id);
-        (profile.strings.text(frame.function).into_owned(), frame.line)
+        (
+            profile.strings.text(frame.function).into_owned(),
+            frame.line,
+        )
     };
     profile.call_tree.stack(node).map(frame).collect()
 }

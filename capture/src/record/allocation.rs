@@ -1,6 +1,8 @@
 //! ALLOCATION: a call of a hooked allocation function.
 
-use nom::number::streaming::le_u8;
+use nom::Parser;
+use nom::bytes::streaming::take;
+use nom::number::streaming::{le_u8, le_u32, le_u64};
 
 use crate::allocator::{Allocator, AllocatorKind, AllocatorTable};
 use crate::delta::{AddressCache, Deltas};
@@ -45,6 +47,40 @@ impl Allocation {
             return Ok(self);
         }
         fail(at, FaultKind::ImpossibleSize(self.size)).map(|(_, never)| never)
+    }
+}
+
+/// Format 6; the type is read. The thread comes first.
+pub(crate) fn structs<'a>(
+    input: &'a [u8],
+    allocators: &AllocatorTable,
+) -> PResult<'a, (u64, Allocation)> {
+    let (rest, (thread_id, address, size)) = (le_u64, le_u64, le_u64).parse(input)?;
+    let at_number = rest;
+    let (rest, (number, _, native_id)) = (le_u32, take(4_usize), le_u64).parse(rest)?;
+    let number_u8 = u8::try_from(number).unwrap_or(u8::MAX);
+    let Some(allocator) = by_number(allocators, number_u8) else {
+        return fail(at_number, FaultKind::UnknownAllocator(number));
+    };
+    let record = Allocation {
+        address,
+        size,
+        allocator,
+        native_id,
+    };
+    Ok((rest, (thread_id, record.checked(input)?)))
+}
+
+pub(crate) fn put_structs(out: &mut Vec<u8>, record: &Allocation, number: u8, thread_id: u64) {
+    out.extend(1_u32.to_le_bytes());
+    for field in [
+        thread_id,
+        record.address,
+        record.size,
+        number.into(),
+        record.native_id,
+    ] {
+        out.extend(field.to_le_bytes());
     }
 }
 

@@ -1,5 +1,9 @@
 //! `FRAME_INDEX` and `FRAME_PUSH`: frames and when they are entered.
 
+use nom::Parser;
+use nom::bytes::streaming::take;
+use nom::number::streaming::{le_i32, le_u8, le_u64};
+
 use crate::delta::Deltas;
 use crate::error::PResult;
 use crate::record::code_object::{line_step, put_line};
@@ -29,6 +33,56 @@ pub struct CodePush {
     pub instruction_offset: i64,
     /// Whether the interpreter loop was entered for this frame.
     pub is_entry: bool,
+}
+
+/// Format 6; the type is read.
+pub(crate) fn frame_index_struct(input: &[u8]) -> PResult<'_, FrameIndex<'_>> {
+    let (input, (id, function, file, line)) = (le_u64, cstr, cstr, le_i32).parse(input)?;
+    let frame = FrameIndex {
+        id,
+        function,
+        file,
+        line,
+        is_entry: true,
+    };
+    Ok((input, frame))
+}
+
+pub(crate) fn put_frame_index_struct(out: &mut Vec<u8>, frame: &FrameIndex<'_>) {
+    out.extend(2_u32.to_le_bytes());
+    out.extend(frame.id.to_le_bytes());
+    put_cstr(out, frame.function);
+    put_cstr(out, frame.file);
+    out.extend(frame.line.to_le_bytes());
+}
+
+/// Format 6; the type is read. The frame, then the thread.
+pub(crate) fn frame_push_struct(input: &[u8]) -> PResult<'_, (u64, u64)> {
+    (le_u64, le_u64).parse(input)
+}
+
+pub(crate) fn put_frame_push_struct(out: &mut Vec<u8>, id: u64, thread_id: u64) {
+    out.extend(3_u32.to_le_bytes());
+    out.extend(id.to_le_bytes());
+    out.extend(thread_id.to_le_bytes());
+}
+
+/// Up to 255 frames a record.
+pub(crate) fn put_frame_pops_struct(out: &mut Vec<u8>, count: u32, thread_id: u64) {
+    let mut left = count;
+    while left > 0 {
+        let step = u8::try_from(left).unwrap_or(u8::MAX);
+        left = left.saturating_sub(step.into());
+        out.extend(8_u32.to_le_bytes());
+        out.extend(thread_id.to_le_bytes());
+        out.extend(u64::from(step).to_le_bytes());
+    }
+}
+
+/// Format 6; the type is read. The thread, then how many frames are left.
+pub(crate) fn frame_pop_struct(input: &[u8]) -> PResult<'_, (u64, u8)> {
+    let (input, (thread_id, count, _)) = (le_u64, le_u8, take(7_usize)).parse(input)?;
+    Ok((input, (thread_id, count)))
 }
 
 /// Formats 7 to 11; the first byte is read, `flags` its high nibble.

@@ -1,5 +1,8 @@
 //! `MEMORY_RECORD`: a memory snapshot.
 
+use nom::Parser;
+use nom::number::streaming::le_u64;
+
 use crate::error::PResult;
 use crate::varint::{put_varint, varint};
 
@@ -18,6 +21,18 @@ pub(crate) fn memory_record(input: &[u8], start_time_ms: i64) -> PResult<'_, Mem
     let (input, ms) = varint(input)?;
     let time_ms = start_time_ms.cast_unsigned().wrapping_add(ms);
     Ok((input, MemoryRecord { time_ms, rss }))
+}
+
+/// Format 6; the type is read. Times are absolute.
+pub(crate) fn memory_record_struct(input: &[u8]) -> PResult<'_, MemoryRecord> {
+    let (input, (time_ms, rss)) = (le_u64, le_u64).parse(input)?;
+    Ok((input, MemoryRecord { time_ms, rss }))
+}
+
+pub(crate) fn put_memory_record_struct(out: &mut Vec<u8>, record: &MemoryRecord) {
+    out.extend(10_u32.to_le_bytes());
+    out.extend(record.time_ms.to_le_bytes());
+    out.extend(record.rss.to_le_bytes());
 }
 
 pub(crate) fn put_memory_record(

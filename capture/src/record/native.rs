@@ -1,7 +1,8 @@
 //! `NATIVE_TRACE_INDEX`, `SEGMENT_HEADER` and SEGMENT: native stacks and what was mapped where.
 
 use nom::Parser;
-use nom::number::streaming::le_u64;
+use nom::bytes::streaming::take;
+use nom::number::streaming::{le_u32, le_u64};
 
 use crate::delta::Deltas;
 use crate::error::PResult;
@@ -47,6 +48,64 @@ pub(crate) fn native_trace<'a>(input: &'a [u8], deltas: &mut Deltas) -> PResult<
         parent: deltas.native_id,
     };
     Ok((input, trace))
+}
+
+/// Format 6; the type is read.
+pub(crate) fn native_trace_struct(input: &[u8]) -> PResult<'_, NativeTrace> {
+    let (input, (instruction_pointer, parent, _)) = (le_u64, le_u32, take(4_usize)).parse(input)?;
+    let parent = parent.into();
+    Ok((
+        input,
+        NativeTrace {
+            instruction_pointer,
+            parent,
+        },
+    ))
+}
+
+/// Format 6; the type is read.
+pub(crate) fn segment_header_struct(input: &[u8]) -> PResult<'_, SegmentHeader<'_>> {
+    let (input, (file, n_segments, address)) = (cstr, le_u64, le_u64).parse(input)?;
+    Ok((
+        input,
+        SegmentHeader {
+            file,
+            address,
+            n_segments,
+        },
+    ))
+}
+
+/// Format 6; the type is read.
+pub(crate) fn segment_struct(input: &[u8]) -> PResult<'_, Segment> {
+    let (input, (virtual_address, size)) = (le_u64, le_u64).parse(input)?;
+    Ok((
+        input,
+        Segment {
+            virtual_address,
+            size,
+        },
+    ))
+}
+
+pub(crate) fn put_native_trace_struct(out: &mut Vec<u8>, trace: &NativeTrace) {
+    out.extend(4_u32.to_le_bytes());
+    out.extend(trace.instruction_pointer.to_le_bytes());
+    // Four bytes of parent, then padding.
+    out.extend((trace.parent & 0xffff_ffff).to_le_bytes());
+}
+
+pub(crate) fn put_segment_header_struct(out: &mut Vec<u8>, header: &SegmentHeader<'_>) {
+    out.extend(6_u32.to_le_bytes());
+    put_cstr(out, header.file);
+    out.extend(header.n_segments.to_le_bytes());
+    out.extend(header.address.to_le_bytes());
+}
+
+pub(crate) fn put_segment_struct(out: &mut Vec<u8>, segment: &Segment) {
+    out.extend(7_u32.to_le_bytes());
+    out.extend(segment.virtual_address.to_le_bytes());
+    out.extend(segment.size.to_le_bytes());
 }
 
 pub(crate) fn put_native_trace(out: &mut Vec<u8>, trace: &NativeTrace, deltas: &mut Deltas) {

@@ -1,5 +1,6 @@
 //! `CONTEXT_SWITCH` and `THREAD_RECORD`: which thread what follows belongs to, and its name.
 
+use nom::Parser;
 use nom::number::streaming::le_u64;
 
 use crate::error::PResult;
@@ -19,6 +20,17 @@ pub(crate) fn put_context_switch(out: &mut Vec<u8>, thread_id: u64) {
 /// The first byte is read. Names may be any bytes.
 pub(crate) fn thread_name(input: &[u8]) -> PResult<'_, &[u8]> {
     cstr(input)
+}
+
+/// Format 6; the type is read. The thread, then its name.
+pub(crate) fn thread_name_struct(input: &[u8]) -> PResult<'_, (u64, &[u8])> {
+    (le_u64, cstr).parse(input)
+}
+
+pub(crate) fn put_thread_name_struct(out: &mut Vec<u8>, name: &[u8], thread_id: u64) {
+    out.extend(9_u32.to_le_bytes());
+    out.extend(thread_id.to_le_bytes());
+    put_cstr(out, name);
 }
 
 pub(crate) fn put_thread_name(out: &mut Vec<u8>, name: &[u8]) {

@@ -1,0 +1,985 @@
+//! The command as its users meet it: what it writes where, what it says, and how it ends.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+
+use assert_cmd::Command;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use memreport_aggregate::Options;
+use memreport_ingest::Ending;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use support::captures::{Corpus, is_lz4, unpacked, without_zero_fill};
+use support::profiles::{assert_none, profile, profile_of};
+
+const DONE: i32 = 0;
+const UNREADABLE: i32 = 2;
+const FROM_DAMAGED: i32 = 3;
+
+/// A folder to work in, which goes with the test.
+struct Desk {
+    folder: TempDir,
+}
+
+/// What a run of the command left.
+struct Ran {
+    code: i32,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    /// With a capture of the repository in it, as `out.bin`.
+    fn with(capture: &str) -> Self {
+        Self::holding("out.bin", &Corpus::own().bytes(capture))
+    }
+
+    fn holding(name: &str, bytes: &[u8]) -> Self {
+        let desk = Self::new();
+        desk.put(name, bytes);
+        desk
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::cargo_bin("memreport").unwrap();
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs the command, with arguments divided by spaces.
+    fn run(&self, arguments: &str) -> Ran {
+        Ran::from(
+            self.command()
+                .args(arguments.split_whitespace())
+                .output()
+                .unwrap(),
+        )
+    }
+
+    /// All files there are, hidden ones too.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}", self.stderr);
+        self
+    }
+
+    /// Says each of these, and nothing of a panic.
+    #[track_caller]
+    fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(
+                self.stderr.contains(part),
+                "not said: {part}\n{}",
+                self.stderr
+            );
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    fn text(&self) -> &str {
+        str::from_utf8(&self.stdout).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap()
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+    gz.write_all(bytes).unwrap();
+    gz.finish().unwrap()
+}
+
+// What commands give.
+
+#[test]
+fn build_writes_the_page_and_says_what_is_in_it() {
+    let desk = Desk::with("v13-tick");
+    let ran = desk.run("build out.bin -o report.html").ends(DONE);
+    assert!(ran.stdout.is_empty());
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    let ran = ran.says(&["report.html: peak ", " left over, ", " allocations"]);
+    assert!(
+        !ran.stderr.contains('\u{1b}'),
+        "colours or bars without a terminal"
+    );
+    assert_eq!(desk.files(), ["out.bin", "report.html"]);
+    let page = String::from_utf8(desk.read("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
+    assert!(page.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn build_writes_the_other_outputs_of_the_same_pass() {
+    let desk = Desk::with("v13-tick");
+    desk.run("build out.bin -o a.html --speedscope a.speedscope.json --json a.json")
+        .ends(DONE);
+    assert_eq!(
+        desk.files(),
+        ["a.html", "a.json", "a.speedscope.json", "out.bin"]
+    );
+    let exported = |format: &str| {
+        desk.run(&format!("export out.bin --format {format}"))
+            .ends(DONE)
+            .stdout
+    };
+    assert_eq!(desk.read("a.json"), exported("json --temporal"));
+    assert_eq!(desk.read("a.speedscope.json"), exported("speedscope"));
+}
+
+#[test]
+fn quiet_says_nothing_of_a_good_capture() {
+    let desk = Desk::with("v13-tick");
+    let ran = desk.run("build out.bin -q").ends(DONE);
+    assert_eq!((ran.stdout.len(), ran.stderr.as_str()), (0, ""));
+    let ran = desk
+        .run("export out.bin --format json -o a.json")
+        .ends(DONE);
+    assert_eq!((ran.stdout.len(), ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn export_has_sections_over_time_only_when_asked() {
+    let desk = Desk::with("v13-tick");
+    let exported = |options: &str| {
+        desk.run(&format!("export out.bin --format json {options}"))
+            .ends(DONE)
+            .json()
+    };
+    assert!(exported("--temporal")["temporal_leaks"].is_object());
+    assert!(exported("")["temporal_leaks"].is_null());
+    assert!(exported("")["leaks"].is_object());
+}
+
+#[test]
+fn thinning_keeps_so_many_snapshots_and_the_peak() {
+    let desk = Desk::with("v13-tick");
+    let exported = |options: &str| {
+        desk.run(&format!("export out.bin --format json {options}"))
+            .ends(DONE)
+            .json()
+    };
+    let (all, few) = (exported(""), exported("--max-memory-records 7"));
+    assert_eq!(all["snapshots"].as_array().unwrap().len(), 23);
+    assert_eq!(few["snapshots"].as_array().unwrap().len(), 6);
+    assert_eq!(
+        all["metadata"]["peak_memory"],
+        few["metadata"]["peak_memory"]
+    );
+    desk.run("export out.bin --format json --max-memory-records 0")
+        .ends(UNREADABLE)
+        .says(&["at least 1"]);
+}
+
+#[test]
+fn leaks_open_first_when_asked() {
+    let desk = Desk::with("v13-tick");
+    let first = |options: &str| {
+        let document = desk
+            .run(&format!("export out.bin --format speedscope {options}"))
+            .ends(DONE)
+            .json();
+        let index = document["activeProfileIndex"].as_u64().unwrap();
+        document["profiles"][usize::try_from(index).unwrap()]["name"].clone()
+    };
+    assert_eq!(first(""), "Memory (peak)");
+    assert_eq!(first("--leaks"), "Memory (leaks)");
+    desk.run("build out.bin -o peak.html").ends(DONE);
+    desk.run("build out.bin -o leaks.html --leaks").ends(DONE);
+    assert_ne!(desk.read("peak.html"), desk.read("leaks.html"));
+}
+
+#[test]
+fn info_shows_the_header() {
+    let desk = Desk::with("v13-nocompress");
+    let ran = desk.run("info out.bin").ends(DONE).says(&[]);
+    for fact in [
+        "13 (memray 1.20)",
+        "3.11",
+        "24.0 KiB",
+        "in good order",
+        "tick.py 30 5",
+        "pymalloc",
+    ] {
+        assert!(
+            ran.text().contains(fact),
+            "{fact} is missing:\n{}",
+            ran.text()
+        );
+    }
+    let info = desk.run("info out.bin --json").ends(DONE).json();
+    assert_eq!(info["format"], 13);
+    assert_eq!(info["size"], 24_576);
+    assert_eq!(info["containers"], Value::Array(Vec::new()));
+    assert_eq!(info["closed"], true);
+    let oracle = Corpus::own().oracle("v13-nocompress");
+    for key in [
+        "pid",
+        "start_time_ms",
+        "end_time_ms",
+        "total_allocations",
+        "main_thread_id",
+    ] {
+        assert_eq!(info[key], oracle["metadata"][key], "{key}");
+    }
+}
+
+#[test]
+fn info_says_that_a_capture_was_not_closed() {
+    let desk = Desk::with("v13-killed");
+    let ran = desk.run("info out.bin").ends(DONE);
+    assert!(ran.text().contains("not closed"), "{}", ran.text());
+    assert_eq!(desk.run("info out.bin --json").json()["closed"], false);
+}
+
+#[test]
+fn info_tells_the_containers_from_the_outside_in() {
+    let desk = Desk::holding("out.bin.gz", &gzip(&Corpus::own().bytes("v13-tick")));
+    let info = desk.run("info out.bin.gz --json").ends(DONE).json();
+    assert_eq!(info["containers"], serde_json::json!(["gzip", "LZ4"]));
+}
+
+#[test]
+fn every_command_has_help() {
+    let desk = Desk::new();
+    for command in ["", "build", "export", "info"] {
+        for option in ["--help", "-h"] {
+            let ran = desk.run(&format!("{command} {option}")).ends(DONE);
+            assert!(
+                ran.text().contains("Usage: memreport"),
+                "{command}: {}",
+                ran.text()
+            );
+            assert_eq!(ran.stderr, "");
+        }
+    }
+    let help = desk.run("--help");
+    for named in ["build", "export", "info", "Exit codes", "Examples"] {
+        assert!(help.text().contains(named), "{named}");
+    }
+    assert!(
+        desk.run("--version")
+            .ends(DONE)
+            .text()
+            .starts_with("memreport ")
+    );
+}
+
+#[test]
+fn bad_usage_ends_with_2_and_a_hint_at_help() {
+    let desk = Desk::with("v13-tick");
+    for arguments in [
+        "",
+        "build",
+        "frobnicate",
+        "export out.bin",
+        "export out.bin --format xml",
+        "build out.bin --no-such",
+    ] {
+        let ran = desk.run(arguments).ends(UNREADABLE);
+        assert!(ran.stderr.contains("--help"), "{arguments}: {}", ran.stderr);
+        assert!(ran.stdout.is_empty());
+    }
+    assert_eq!(desk.files(), ["out.bin"]);
+}
+
+// Captures that cannot be read, or not to their end.
+
+/// Captures of which nothing can be reported: name, bytes, and what is said of them.
+fn unreadable() -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
+    let plain = Corpus::own().bytes("v13-nocompress");
+    let version = |number: u8| {
+        let mut bytes = plain.clone();
+        bytes[7] = number;
+        bytes
+    };
+    vec![
+        (
+            "empty",
+            Vec::new(),
+            vec!["empty.bin is empty", "--aggregate"],
+        ),
+        (
+            "foreign",
+            b"hello world\n".to_vec(),
+            vec!["not a memray capture", "hello"],
+        ),
+        (
+            "page",
+            b"<!DOCTYPE html>".to_vec(),
+            vec!["not a memray capture"],
+        ),
+        (
+            "in-header",
+            plain[..40].to_vec(),
+            vec!["ends after 40 bytes, within its header"],
+        ),
+        (
+            "too-new",
+            version(99),
+            vec![
+                "format 99 is newer than the newest known, 13",
+                "a newer memreport",
+            ],
+        ),
+        ("too-old", version(2), vec!["format 2 is older"]),
+        (
+            "cut-lz4",
+            Corpus::own().bytes("v13-cut"),
+            vec!["compressed", "cut off"],
+        ),
+        ("damaged-lz4", damaged_lz4(), vec!["compressed", "damaged"]),
+        (
+            "cut-gzip",
+            gzip(&plain)[..60].to_vec(),
+            vec!["compressed", "cut off"],
+        ),
+    ]
+}
+
+/// A capture whose first compressed block refers to what is not there.
+fn damaged_lz4() -> Vec<u8> {
+    let mut bytes = Corpus::own().bytes("v13-etl");
+    bytes[100..2_000].fill(0xff);
+    bytes
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_2_says_why_and_leaves_nothing() {
+    for (name, bytes, said) in unreadable() {
+        let file = format!("{name}.bin");
+        let desk = Desk::holding(&file, &bytes);
+        for command in [
+            "build",
+            "build -f",
+            "export --format json -o out.json",
+            "export --format speedscope",
+        ] {
+            let ran = desk
+                .run(&format!("{command} {file}"))
+                .ends(UNREADABLE)
+                .says(&["error: ", &file])
+                .says(&said);
+            assert_eq!(ran.stderr.matches("error:").count(), 1, "{}", ran.stderr);
+            assert!(ran.stdout.is_empty(), "{name}: {command}");
+            assert_eq!(desk.files(), [file.as_str()], "{name}: {command}");
+        }
+        desk.run(&format!("info {file}"))
+            .ends(UNREADABLE)
+            .says(&said);
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_ends_with_2_and_the_systems_answer() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("folder")).unwrap();
+    for (name, said) in [
+        ("missing.bin", "No such file"),
+        ("folder", "is a directory"),
+    ] {
+        for command in ["build", "info", "export --format json"] {
+            let ran = desk
+                .run(&format!("{command} {name}"))
+                .ends(UNREADABLE)
+                .says(&["cannot open", name]);
+            assert!(!cfg!(unix) || ran.stderr.contains(said), "{}", ran.stderr);
+        }
+    }
+    assert_eq!(desk.files(), ["folder"]);
+}
+
+#[test]
+fn a_failed_run_leaves_an_older_report_as_it_was() {
+    let desk = Desk::with("v13-tick");
+    desk.run("build out.bin --json out.json").ends(DONE);
+    let before = (desk.read("out.html"), desk.read("out.json"));
+    desk.put("out.bin", b"no capture");
+    desk.run("build out.bin --json out.json").ends(UNREADABLE);
+    desk.run("build out.bin -f -o out.html").ends(UNREADABLE);
+    desk.run("export out.bin --format json -o out.json")
+        .ends(UNREADABLE);
+    assert_eq!((desk.read("out.html"), desk.read("out.json")), before);
+    assert_eq!(desk.files(), ["out.bin", "out.html", "out.json"]);
+}
+
+#[test]
+fn when_one_output_cannot_be_written_none_is() {
+    let desk = Desk::with("v13-tick");
+    desk.put("out.html", b"older");
+    desk.run("build out.bin -o out.html --json no/such/folder/out.json")
+        .ends(UNREADABLE)
+        .says(&["cannot write no/such/folder/out.json"]);
+    assert_eq!(desk.read("out.html"), b"older");
+    fs::create_dir(desk.path("folder")).unwrap();
+    desk.run("build out.bin -o folder")
+        .ends(UNREADABLE)
+        .says(&["cannot write folder"]);
+    assert_eq!(desk.files(), ["folder", "out.bin", "out.html"]);
+}
+
+/// Captures that can be read up to some point, and what is said of them.
+fn damaged() -> Vec<(&'static str, Vec<u8>, String)> {
+    let corpus = Corpus::own();
+    let plain = corpus.bytes("v13-nocompress");
+    let (byte, offset) = damaging_byte(&plain);
+    let mut broken = plain.clone();
+    broken[byte] = !broken[byte];
+    let mut hole = plain;
+    hole[9_000..9_500].fill(0);
+    vec![
+        (
+            "cut",
+            corpus.bytes("v13-cut-nocompress"),
+            "cut off within record 3949, at byte 45580".to_owned(),
+        ),
+        (
+            "killed",
+            corpus.bytes("v13-killed"),
+            "no end record (was the process killed?); all data up to byte 20895".to_owned(),
+        ),
+        (
+            "one-byte",
+            broken,
+            format!("records before byte {offset} were read"),
+        ),
+        ("hole", hole, "damaged".to_owned()),
+    ]
+}
+
+/// A byte in the middle of a plain capture that cannot be another, and where the damage is seen.
+fn damaging_byte(capture: &[u8]) -> (usize, u64) {
+    let middle = without_zero_fill(capture).len() / 2;
+    let seen_at = |byte: &usize| {
+        let mut broken = capture.to_vec();
+        broken[*byte] = !broken[*byte];
+        match profile_of(&broken, &Options::default()).unwrap().ending {
+            Ending::Corrupt { offset, .. } => Some((*byte, offset)),
+            _ => None,
+        }
+    };
+    (middle..capture.len())
+        .find_map(|byte| seen_at(&byte))
+        .unwrap()
+}
+
+#[test]
+fn damaged_captures_are_reported_up_to_the_damage_and_end_with_3() {
+    for (name, bytes, said) in damaged() {
+        let desk = Desk::holding("out.bin", &bytes);
+        let ran = desk
+            .run("build out.bin")
+            .ends(FROM_DAMAGED)
+            .says(&["warning: ", &said]);
+        assert_eq!(
+            ran.stderr.matches("warning: the capture").count(),
+            1,
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(desk.files(), ["out.bin", "out.html"], "{name}");
+        let ran = desk
+            .run("export out.bin --format json -q")
+            .ends(FROM_DAMAGED)
+            .says(&[&said]);
+        let damage = &ran.json()["damage"];
+        assert!(
+            ["interrupted", "truncated", "corrupt"].contains(&damage["ending"].as_str().unwrap())
+        );
+        assert!(damage["text"].as_str().unwrap().contains(&said), "{name}");
+        assert!(damage["offset"].as_u64().unwrap() > 0, "{name}");
+    }
+}
+
+#[test]
+fn damaged_captures_end_with_0_where_that_is_allowed() {
+    for (name, bytes, said) in damaged() {
+        let desk = Desk::holding("out.bin", &bytes);
+        desk.run("build out.bin --allow-truncated")
+            .ends(DONE)
+            .says(&["warning: ", &said]);
+        assert_eq!(desk.files(), ["out.bin", "out.html"], "{name}");
+        desk.run("export out.bin --format json --allow-truncated")
+            .ends(DONE)
+            .says(&[&said]);
+    }
+    let desk = Desk::holding("out.bin", b"no capture");
+    desk.run("build out.bin --allow-truncated").ends(UNREADABLE);
+}
+
+/// The header's count of records, with which the capture agrees or not, stands at a fixed place.
+#[test]
+fn a_capture_with_other_records_than_its_header_counts_ends_with_3() {
+    let mut bytes = Corpus::own().bytes("v13-nocompress");
+    let counted = profile("v13-nocompress").counts.events.to_le_bytes();
+    let at = bytes
+        .windows(8)
+        .position(|window| window == counted)
+        .unwrap();
+    bytes[at] ^= 1;
+    let desk = Desk::holding("out.bin", &bytes);
+    let said = "the header counts other records than the capture holds";
+    desk.run("build out.bin").ends(FROM_DAMAGED).says(&[said]);
+    desk.run("export out.bin --format json")
+        .ends(FROM_DAMAGED)
+        .says(&[said]);
+    desk.run("build out.bin --allow-truncated")
+        .ends(DONE)
+        .says(&[said]);
+}
+
+// Where outputs go.
+
+#[test]
+fn the_report_is_named_for_the_capture_and_lies_in_the_working_folder() {
+    let desk = Desk::new();
+    fs::create_dir(desk.path("captures")).unwrap();
+    desk.put("captures/some run.v2.bin", &Corpus::own().bytes("v13-tick"));
+    let mut command = desk.command();
+    Ran::from(
+        command
+            .args(["build", "captures/some run.v2.bin"])
+            .output()
+            .unwrap(),
+    )
+    .ends(DONE);
+    assert_eq!(desk.files(), ["captures", "some run.v2.html"]);
+}
+
+#[test]
+fn the_reports_name_fits_the_file_system() {
+    let name = format!("{}.bin", "test_[a-b]:ü".repeat(19));
+    let desk = Desk::holding(&name, &Corpus::own().bytes("v13-tick"));
+    Ran::from(desk.command().args(["build", &name]).output().unwrap()).ends(DONE);
+    let files = desk.files();
+    assert_eq!(files.len(), 2);
+    assert!(
+        files.iter().any(|file| file.ends_with(".html")),
+        "{files:?}"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_report_is_replaced_only_by_force() {
+    let desk = Desk::with("v13-tick");
+    desk.put("out.html", b"<p>mine</p>");
+    desk.run("build out.bin")
+        .ends(UNREADABLE)
+        .says(&["out.html exists", "-o", "-f"]);
+    assert_eq!(desk.read("out.html"), b"<p>mine</p>");
+    desk.run("build out.bin -f").ends(DONE);
+    let report = desk.read("out.html");
+    assert_ne!(report, b"<p>mine</p>");
+    desk.run("build out.bin --leaks").ends(DONE);
+    assert_ne!(
+        desk.read("out.html"),
+        report,
+        "our own report is replaced without a word"
+    );
+    desk.put("named.html", b"<p>mine</p>");
+    desk.run("build out.bin -o named.html").ends(DONE);
+    assert_ne!(
+        desk.read("named.html"),
+        b"<p>mine</p>",
+        "what -o names is replaced"
+    );
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let desk = Desk::with("v13-tick");
+    let page = desk.run("build out.bin -o - -q").ends(DONE);
+    assert_eq!(page.stderr, "");
+    assert_eq!(desk.files(), ["out.bin"]);
+    desk.run("build out.bin").ends(DONE);
+    assert!(page.stdout == desk.read("out.html"));
+    desk.run("export out.bin --format json -o a.json")
+        .ends(DONE);
+    assert!(desk.run("export out.bin --format json -o -").stdout == desk.read("a.json"));
+}
+
+#[test]
+fn two_outputs_in_one_place_are_refused() {
+    let desk = Desk::with("v13-tick");
+    for arguments in [
+        "-o a.html --json a.html",
+        "-o a.html --json ./a.html",
+        "-o a.html --json x --speedscope ./x",
+        "--json out.html",
+        "-o - --json -",
+    ] {
+        desk.run(&format!("build out.bin {arguments}"))
+            .ends(UNREADABLE)
+            .says(&["two outputs have the same place"]);
+        assert_eq!(desk.files(), ["out.bin"], "{arguments}");
+    }
+}
+
+#[test]
+fn no_output_takes_the_captures_place() {
+    let desk = Desk::with("v13-tick");
+    let capture = desk.read("out.bin");
+    for arguments in [
+        "build out.bin -o out.bin",
+        "build -f out.bin -o ./out.bin",
+        "build out.bin --json out.bin",
+        "export out.bin --format json -o out.bin",
+    ] {
+        desk.run(arguments)
+            .ends(UNREADABLE)
+            .says(&["is the capture itself"]);
+        assert!(desk.read("out.bin") == capture, "{arguments}");
+        assert_eq!(desk.files(), ["out.bin"], "{arguments}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn reports_are_readable_as_the_users_other_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let program = assert_cmd::cargo::cargo_bin("memreport");
+    for (mask, mode) in [("022", 0o644), ("027", 0o640), ("077", 0o600)] {
+        let desk = Desk::with("v13-tick");
+        let script = format!("umask {mask}; exec \"$0\" build out.bin -q --json out.json");
+        let mut shell = std::process::Command::new("sh");
+        let status = shell
+            .arg("-c")
+            .arg(script)
+            .arg(&program)
+            .current_dir(desk.folder.path())
+            .status();
+        assert!(status.unwrap().success());
+        for file in ["out.html", "out.json"] {
+            let permissions = fs::metadata(desk.path(file)).unwrap().permissions();
+            assert_eq!(permissions.mode() & 0o777, mode, "{file} under {mask}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let desk = Desk::with("v13-webapp");
+    for arguments in [
+        "export out.bin --format json --temporal",
+        "build out.bin -q -o -",
+        "info out.bin",
+        "--help",
+    ] {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("memreport"));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(desk.folder.path());
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output();
+        let ran = Ran::from(output.unwrap()).ends(DONE);
+        assert_eq!(ran.stderr, "", "{arguments}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let desk = Desk::with("v13-tick");
+    for arguments in [
+        "build out.bin -o /dev/full",
+        "export out.bin --format json -o /dev/full",
+    ] {
+        desk.run(arguments)
+            .ends(UNREADABLE)
+            .says(&["cannot write /dev/full", "No space left"]);
+    }
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("memreport"));
+    command
+        .args(["export", "--format", "json"])
+        .arg(desk.path("out.bin"));
+    let output = command
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output();
+    Ran::from(output.unwrap())
+        .ends(UNREADABLE)
+        .says(&["No space left"]);
+}
+
+// The same capture gives the same bytes.
+
+/// The page, JSON and speedscope of a capture.
+fn outputs(desk: &Desk, capture: &str, threads: &str) -> [Vec<u8>; 3] {
+    let mut command = desk.command();
+    command.env("RAYON_NUM_THREADS", threads);
+    let arguments = [
+        "-q",
+        "-o",
+        "a.html",
+        "--json",
+        "a.json",
+        "--speedscope",
+        "a.speedscope",
+    ];
+    Ran::from(
+        command
+            .arg("build")
+            .arg(capture)
+            .args(arguments)
+            .output()
+            .unwrap(),
+    )
+    .ends(DONE);
+    ["a.html", "a.json", "a.speedscope"].map(|name| desk.read(name))
+}
+
+#[test]
+fn outputs_do_not_depend_on_the_number_of_threads() {
+    for capture in ["v13-webapp", "v13-threads-py314", "v13-manysnaps"] {
+        let desk = Desk::with(capture);
+        let one = outputs(&desk, "out.bin", "1");
+        for threads in ["2", "4", "7"] {
+            assert!(
+                outputs(&desk, "out.bin", threads) == one,
+                "{capture} on {threads} threads"
+            );
+        }
+    }
+}
+
+#[test]
+fn outputs_do_not_depend_on_what_a_capture_is_wrapped_in() {
+    let desk = Desk::with("v13-threads");
+    let bare = outputs(&desk, "out.bin", "2");
+    let capture = desk.read("out.bin");
+    assert!(is_lz4(&capture));
+    desk.put("plain", &unpacked(&capture));
+    desk.put("gzipped", &gzip(&capture));
+    desk.put("gzipped-plain", &gzip(&unpacked(&capture)));
+    for wrapped in ["plain", "gzipped", "gzipped-plain"] {
+        assert!(outputs(&desk, wrapped, "2") == bare, "{wrapped}");
+    }
+}
+
+#[test]
+fn a_capture_may_come_from_standard_input() {
+    let desk = Desk::new();
+    let capture = Corpus::own().bytes("v13-tick");
+    let piped = |arguments: &str| {
+        let mut command = desk.command();
+        command
+            .args(arguments.split_whitespace())
+            .write_stdin(capture.clone());
+        Ran::from(command.output().unwrap()).ends(DONE)
+    };
+    piped("build -");
+    assert_eq!(desk.files(), ["memreport.html"]);
+    let exported = piped("export - --format json").stdout;
+    assert_eq!(piped("info - --json").json()["format"], 13);
+    desk.put("out.bin", &capture);
+    assert!(desk.run("export out.bin --format json").stdout == exported);
+    desk.run("build out.bin").ends(DONE);
+    assert!(desk.read("out.html") == desk.read("memreport.html"));
+}
+
+#[test]
+fn a_command_line_or_name_with_markup_ends_no_script() {
+    let scripts = |capture: &str| {
+        let page = Desk::with(capture).run("build out.bin -q -o -").ends(DONE);
+        page.text().matches("</script").count()
+    };
+    let plain = scripts("v13-tick");
+    assert_eq!(
+        scripts("v13-synthetic-paths"),
+        plain,
+        "its command line has such a tag"
+    );
+    assert_eq!(
+        scripts("v13-lines-py311"),
+        plain,
+        "its files have such names"
+    );
+}
+
+// Captures that are cut, through the library for speed.
+
+/// What must hold of any beginning of a capture.
+struct Cuts {
+    name: String,
+    capture: Vec<u8>,
+    /// Length of the data, unpacked.
+    whole: usize,
+    n_events: u64,
+    has_trailer: bool,
+}
+
+impl Cuts {
+    fn of(name: &str) -> Self {
+        let bytes = Corpus::own().bytes(name);
+        let profile = profile(name);
+        let capture = if is_lz4(&bytes) {
+            bytes
+        } else {
+            without_zero_fill(&bytes).to_vec()
+        };
+        Self {
+            name: name.to_owned(),
+            whole: without_zero_fill(&unpacked(&capture)).len(),
+            capture,
+            n_events: profile.counts.events,
+            has_trailer: profile.metadata.format >= 12,
+        }
+    }
+
+    /// Reads the first `len` bytes; what is wrong, if anything, and how many events there were.
+    fn check(&self, len: usize) -> (Option<String>, u64) {
+        let cut = &self.capture[..len];
+        let Ok(profile) = profile_of(cut, &Options::default()) else {
+            let readable = len == self.capture.len();
+            return (readable.then(|| format!("{}: unreadable", self.name)), 0);
+        };
+        let n_events = profile.counts.events;
+        let all_there = if self.has_trailer {
+            unpacked(cut).len() >= self.whole
+        } else {
+            n_events == self.n_events
+        };
+        let complete = profile.ending.is_complete();
+        let wrong = (complete && !all_there)
+            .then(|| format!("{} cut at {len} passes for complete", self.name));
+        (wrong, n_events)
+    }
+
+    fn check_all(&self, lens: impl Iterator<Item = usize>) -> Vec<String> {
+        let mut before = 0;
+        let mut all_wrong = Vec::new();
+        for len in lens {
+            let (wrong, n_events) = self.check(len);
+            all_wrong.extend(wrong);
+            if n_events < before {
+                all_wrong.push(format!(
+                    "{} cut at {len} has fewer events than cut before",
+                    self.name
+                ));
+            }
+            before = n_events;
+        }
+        all_wrong
+    }
+}
+
+#[test]
+fn a_capture_cut_at_any_byte_is_read_up_to_there_and_never_passes_for_complete() {
+    for name in [
+        "v13-synthetic-unbalanced",
+        "v13-synthetic-stale",
+        "v13-end-peak",
+        "v12-killed",
+        "v13-nocompress",
+    ] {
+        let cuts = Cuts::of(name);
+        assert_none(&cuts.check_all(0..=cuts.capture.len()), "wrong");
+    }
+}
+
+#[test]
+fn every_capture_cut_at_fifty_places_is_read_up_to_there_and_never_passes_for_complete() {
+    for entry in Corpus::own().entries() {
+        if entry.name == "v13-cut" {
+            continue;
+        }
+        let cuts = Cuts::of(&entry.name);
+        let len = cuts.capture.len();
+        assert_none(
+            &cuts.check_all((0..=50).map(|part| len * part / 50)),
+            "wrong",
+        );
+    }
+}
+
+#[test]
+fn a_capture_cut_within_its_trailer_is_not_complete_and_one_with_it_is() {
+    let cuts = Cuts::of("v13-nocompress");
+    let ending = |len: usize| {
+        profile_of(&cuts.capture[..len], &Options::default())
+            .unwrap()
+            .ending
+    };
+    assert_eq!(ending(cuts.capture.len()), Ending::Complete);
+    assert_ne!(ending(cuts.capture.len() - 1), Ending::Complete);
+}
+
+/// A byte changed anywhere may go unseen, but it breaks nothing.
+#[test]
+fn a_capture_with_one_byte_changed_is_read_or_refused() {
+    for name in [
+        "v13-nocompress",
+        "v13-tick",
+        "v11-tick",
+        "v13-threads",
+        "v13-mmap",
+    ] {
+        let capture = Corpus::own().bytes(name);
+        for part in 0..100 {
+            let mut broken = capture.clone();
+            broken[capture.len() * part / 100] ^= 1 << (part % 8);
+            if let Ok(profile) = profile_of(&broken, &Options::default()) {
+                assert_eq!(profile.slices.len(), profile.slices.n_snapshots() + 1);
+            }
+        }
+    }
+}
