@@ -327,6 +327,19 @@ mod tests {
     const TWO_SEGMENTS: &[u8] = b"\x07x\0\x02\0\0\0\0\0\0\0\0";
     const SEGMENT: &[u8] = b"\x08\0\x10\0\0\0\0\0\0\x20";
 
+    /// The same of format 6.
+    const TWO_SEGMENTS_6: &[u8] = b"\x06\0\0\0x\0\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    const SEGMENT_6: &[u8] = b"\x07\0\0\0\0\x10\0\0\0\0\0\0\0\x20\0\0\0\0\0\0";
+
+    /// Format 6: thread 7 enters frame 1, thread 8 leaves two.
+    const PUSH_6: &[u8] = b"\x03\0\0\0\x01\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0";
+    const POP_6: &[u8] = b"\x08\0\0\0\x08\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0";
+    /// Format 6: thread 9 frees the block at 16.
+    const FREE_6: &[u8] = b"\x01\0\0\0\x09\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+        \x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    /// Format 6: thread 10 is named `T`.
+    const NAME_6: &[u8] = b"\x09\0\0\0\x0a\0\0\0\0\0\0\0T\0";
+
     /// Where the records start, in these tests.
     const START: u64 = 100;
 
@@ -394,8 +407,10 @@ mod tests {
 
     #[test]
     fn a_cut_record_changes_nothing() {
-        for version in [7, 12] {
-            for record in [SWITCH, TWO_SEGMENTS] {
+        let later = [SWITCH, TWO_SEGMENTS];
+        let structs = [PUSH_6, POP_6, FREE_6, NAME_6, TWO_SEGMENTS_6];
+        for (version, records) in [(6, &structs[..]), (7, &later), (12, &later)] {
+            for record in records {
                 let mut decoder = decoder(version);
                 let before = format!("{decoder:?}");
                 for len in 0..record.len() {
@@ -418,13 +433,37 @@ mod tests {
     }
 
     #[test]
-    fn only_format_7_has_no_trailer() {
+    fn types_of_structs_take_all_four_bytes() {
+        for kind in [0, 11, 12, 0x10, 0x105, 0x0500_0000, u32::MAX] {
+            let unknown = malformed(0, 100, 100, FaultKind::UnknownRecord(kind));
+            assert_eq!(error(6, &kind.to_le_bytes()), unknown);
+        }
+    }
+
+    #[test]
+    fn structs_name_their_thread_and_other_records_keep_it() {
+        let mut decoder = decoder(6);
+        let map = &b"\x05\0\0\0"[..];
+        let records = [map, PUSH_6, POP_6, map, FREE_6, NAME_6, map];
+        let input = records.concat();
+        let mut rest = &input[..];
+        let mut offset = START;
+        for (record, thread_id) in records.iter().zip([0, 7, 8, 8, 9, 10, 10]) {
+            (_, rest) = decoder.decode(rest).unwrap().unwrap();
+            offset += u64::try_from(record.len()).unwrap();
+            assert_eq!((decoder.thread_id(), decoder.offset()), (thread_id, offset));
+        }
+        assert_eq!((decoder.n_records(), rest), (7, &[][..]));
+    }
+
+    #[test]
+    fn formats_6_and_7_have_no_trailer() {
         let is_trailer = |version, first| {
-            let input = [first];
+            let input = [first, 0, 0, 0];
             let decoded = decoder(version).decode(&input);
-            decoded == Ok(Some((Record::Trailer, &[])))
+            matches!(decoded, Ok(Some((Record::Trailer, &[0, 0, 0]))))
         };
-        assert!(!is_trailer(7, 0x10));
+        assert!((6..=7).all(|version| !is_trailer(version, 0x10)));
         assert!((8..=11).all(|version| is_trailer(version, 0x10)));
         assert!((12..=13).all(|version| is_trailer(version, 0x01)));
     }
@@ -479,6 +518,25 @@ mod tests {
     }
 
     #[test]
+    fn structs_have_the_announced_segments_too() {
+        let two = [TWO_SEGMENTS_6, SEGMENT_6, SEGMENT_6].concat();
+        for other in [
+            PUSH_6,
+            TWO_SEGMENTS_6,
+            b"\x05\0\0\0",
+            &[8, 0, 0, 0],
+            &[0; 4],
+        ] {
+            let missing = malformed(2, 142, 142, FaultKind::SegmentMissing);
+            let input = [TWO_SEGMENTS_6, SEGMENT_6, other].concat();
+            assert_eq!(error(6, &input), missing);
+        }
+        assert_eq!(error(6, &[&two, PUSH_6].concat()), None);
+        let stray = malformed(3, 162, 162, FaultKind::StraySegment);
+        assert_eq!(error(6, &[&two, SEGMENT_6].concat()), stray);
+    }
+
+    #[test]
     fn no_more_segments_than_announced_may_follow() {
         let stray = malformed(3, 132, 132, FaultKind::StraySegment);
         let input = [TWO_SEGMENTS, SEGMENT, SEGMENT, SEGMENT].concat();
@@ -502,6 +560,10 @@ mod tests {
         let allocator = [SWITCH, &[0xf8, 0x80, 0x01, 0x10]].concat();
         let expected = malformed(1, 109, 112, FaultKind::UnknownAllocator(16));
         assert_eq!(error(12, &allocator), expected);
+        let mut allocator = [PUSH_6, FREE_6].concat();
+        allocator[48] = 11;
+        let expected = malformed(1, 120, 148, FaultKind::UnknownAllocator(11));
+        assert_eq!(error(6, &allocator), expected);
     }
 
     #[test]

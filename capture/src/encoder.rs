@@ -204,7 +204,16 @@ mod tests {
             line: 0,
             is_entry: true,
         };
+        let aligned = Allocation {
+            allocator: Allocator::AlignedAlloc,
+            ..MALLOC
+        };
         let cases = [
+            (6, Record::Allocation(aligned)),
+            (6, Record::Trailer),
+            (6, Record::CodeObject(code)),
+            (6, Record::CodePush(code_push)),
+            (6, Record::Object(object)),
             (7, Record::Trailer),
             (11, Record::CodeObject(code)),
             (11, Record::CodePush(code_push)),
@@ -231,6 +240,23 @@ mod tests {
         assert_eq!(bytes(11, 40), [0xf9, 0xf9, 0x79]);
         assert_eq!(bytes(13, 17), [0x1f, 0x10]);
         assert_eq!(bytes(13, 0), []);
+        let of_6 = |count| [&[8, 0, 0, 0][..], &[0; 8], &[count], &[0; 7]].concat();
+        assert_eq!(bytes(6, 255), of_6(255));
+        assert_eq!(bytes(6, 600), [of_6(255), of_6(255), of_6(90)].concat());
+        assert_eq!(bytes(6, 0), []);
+    }
+
+    #[test]
+    fn a_context_switch_of_format_6_shows_in_later_records_only() {
+        let switch = Record::ContextSwitch(5);
+        assert_eq!(push(6, false, &[switch]), (vec![], true));
+        let name = Record::ThreadName(b"T");
+        let expected = [
+            &b"\x09\0\0\0\0\0\0\0\0\0\0\0T\0"[..],
+            b"\x09\0\0\0\x05\0\0\0\0\0\0\0T\0",
+        ];
+        let (bytes, _) = push(6, false, &[name, switch, name]);
+        assert_eq!(bytes, expected.concat());
     }
 
     #[test]

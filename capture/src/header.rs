@@ -353,6 +353,7 @@ mod tests {
     /// A header of each readable version, by hand.
     fn literal(version: i32) -> Vec<u8> {
         let parts: &[&[u8]] = match version {
+            6 => &[b"memray\0\x06\0\0\0\x01", COMMON, b"\x02\0\0\0"],
             7 => &[b"memray\0\x07\0\0\0\x01", COMMON, b"\x02\0\0\0"],
             8 => &[b"memray\0\x08\0\0\0\x01", COMMON, b"\x02"],
             9 => &[b"memray\0\x09\0\0\0\x01", COMMON, THREAD, b"\x02"],
@@ -433,7 +434,7 @@ mod tests {
 
     #[test]
     fn headers_of_every_version_have_known_bytes() {
-        for version in 7..=13 {
+        for version in 6..=13 {
             let bytes = literal(version);
             let input = [&bytes, b"rest".as_slice()].concat();
             let (header, rest) = Header::parse(&input).unwrap().unwrap();
@@ -447,7 +448,7 @@ mod tests {
 
     #[test]
     fn every_cut_of_a_header_asks_for_more() {
-        for version in 7..=13 {
+        for version in 6..=13 {
             let bytes = literal(version);
             for len in 0..bytes.len() {
                 let parsed = Header::parse(&bytes[..len]);
@@ -509,7 +510,7 @@ mod tests {
     fn versions_out_of_reach_are_refused_by_direction() {
         let refused = |version: [u8; 4]| error(&[MAGIC, &version].concat());
         assert_eq!(refused([14, 0, 0, 0]), Error::TooNew { version: 14 });
-        assert_eq!(refused([6, 0, 0, 0]), Error::TooOld { version: 6 });
+        assert_eq!(refused([5, 0, 0, 0]), Error::TooOld { version: 5 });
         assert_eq!(refused([0xff; 4]), Error::TooOld { version: -1 });
         for version in 6..=13_u8 {
             let expected = Error::BigEndian {
@@ -560,6 +561,7 @@ mod tests {
         let python = b"\xf0\0\x0c\x03".as_slice();
         let start = |version: u8, fields: &[u8]| [MAGIC, &[version, 0, 0, 0], fields].concat();
         let cases = [
+            narrow(&start(6, b"\0"), b"\x01\0\0\0"),
             narrow(&start(7, b"\0"), b"\x01\0\0\0"),
             narrow(&start(8, b"\0"), b"\x01"),
             narrow(&start(9, b"\0"), &[thread, b"\x01"].concat()),
@@ -574,7 +576,7 @@ mod tests {
                 &[thread, b"\x01\0\0/l\0/s\0\0/p\0\0"].concat(),
             ),
         ];
-        for (bytes, version) in cases.iter().zip(7..) {
+        for (bytes, version) in cases.iter().zip(6..) {
             assert_eq!(error(bytes), Error::ThirtyTwoBit, "version {version}");
         }
     }

@@ -26,16 +26,32 @@ fn cases(n: u32) -> ProptestConfig {
     }
 }
 
-/// What the decoder should say: each record with the thread that was switched to last.
-fn with_threads<'a>(records: &[Record<'a>]) -> Vec<(u64, Record<'a>)> {
-    let mut thread_id = 0;
-    let with_thread = |&record| {
+/// What the decoder should say: each record with the thread that was named last. Format 6 has no
+/// switches: records that belong to a thread name it.
+fn with_threads<'a>(header: &Header, records: &[Record<'a>]) -> Vec<(u64, Record<'a>)> {
+    let has_switches = header.version.number() > 6;
+    let (mut current, mut named) = (0, 0);
+    let mut expected = Vec::new();
+    for &record in records {
         if let Record::ContextSwitch(id) = record {
-            thread_id = id;
+            current = id;
         }
-        (thread_id, record)
-    };
-    records.iter().map(with_thread).collect()
+        if has_switches || belongs_to_thread(&record) {
+            named = current;
+        }
+        if has_switches || !matches!(record, Record::ContextSwitch(_)) {
+            expected.push((named, record));
+        }
+    }
+    expected
+}
+
+/// Whether the record names its thread in format 6.
+fn belongs_to_thread(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Allocation(_) | Record::FramePush(_) | Record::FramePop(_) | Record::ThreadName(_)
+    )
 }
 
 /// Decodes bytes that may be anything. [`Reading`] checks that each step takes some of them.
@@ -66,7 +82,7 @@ proptest! {
     fn records_are_read_as_they_were_written((header, records) in capture()) {
         let bytes = encoded(&header, &records);
         let reading = Reading::whole(&bytes).unwrap().unwrap();
-        prop_assert_eq!(reading.records, with_threads(&records));
+        prop_assert_eq!(reading.records, with_threads(&header, &records));
         prop_assert_eq!(reading.header, header);
     }
 
@@ -79,7 +95,7 @@ proptest! {
         let mut ends: Vec<_> = ends.iter().map(|end| end.index(bytes.len())).collect();
         ends.sort_unstable();
         let reading = Reading::in_pieces(&bytes, &ends).unwrap().unwrap();
-        prop_assert_eq!(reading.records, with_threads(&records));
+        prop_assert_eq!(reading.records, with_threads(&header, &records));
         prop_assert_eq!(reading.header, header);
     }
 
@@ -91,9 +107,10 @@ proptest! {
         let bytes = encoded(&header, &records);
         let end = end.index(bytes.len());
         if let Some(reading) = Reading::whole(&bytes[..end]).unwrap() {
+            let expected = with_threads(&header, &records);
             let n_records = reading.records.len();
-            prop_assert!(n_records < records.len());
-            prop_assert_eq!(reading.records, with_threads(&records[..n_records]));
+            prop_assert!(n_records < expected.len());
+            prop_assert_eq!(reading.records, &expected[..n_records]);
         }
     }
 
@@ -133,7 +150,7 @@ proptest! {
         let bytes = encoded(&header, &records);
         let ends: Vec<_> = (0..bytes.len()).collect();
         let reading = Reading::in_pieces(&bytes, &ends).unwrap().unwrap();
-        prop_assert_eq!(reading.records, with_threads(&records));
+        prop_assert_eq!(reading.records, with_threads(&header, &records));
         prop_assert_eq!(reading.header, header);
     }
 }

@@ -9,6 +9,14 @@ use memreport_capture::{
     Version,
 };
 
+const V6: &str = "\
+    6d656d726179000600000000030000000000000001000000000000000068e5cf8b0100003268e5cf8b010000612e7079\
+    004d000000010000000200000000000000000000006d61696e00612e7079000300000003000000000000000000000000\
+    070000007f00000100000000070000007f00001000000055000000640000000000000001000000000000000000000000\
+    0000000100000000070000007f000000000000107f00000020000000000000090000000000000000000000000000000a\
+    0000000b68e5cf8b01000000803e00000000000800000000070000007f00000100000000000000010000000007000000\
+    7f00001000000055000000000000000000000002000000000000000000000000000000";
+
 const V11: &str = "\
     6d656d726179000b0000000100040000000000000002000000000000000068e5cf8b0100003268e5cf8b010000612e70\
     79004d00000001000000000000000000000000000000010006072f62696e2f7800010000400000000000080010000000\
@@ -41,10 +49,22 @@ const IMAGE: [Record<'_>; 2] = [
     }),
 ];
 
+/// The frame of [`V6`], and the outer one of [`V11`].
+const MAIN: FrameIndex<'_> = FrameIndex {
+    id: 0,
+    function: b"main",
+    file: b"a.py",
+    line: 3,
+    is_entry: true,
+};
+
 const MEMORY: Record<'_> = Record::Memory(MemoryRecord {
     time_ms: 1_700_000_000_001,
     rss: 4_096_000,
 });
+
+/// The thread of [`V6`].
+const THREAD_6: u64 = 0x7f00_0000_0700;
 
 /// Address of the blocks, and of the mapped range.
 const BLOCK: u64 = 0x55_0000_0010;
@@ -72,6 +92,18 @@ fn native(instruction_pointer: u64, parent: u64) -> Record<'static> {
         instruction_pointer,
         parent,
     })
+}
+
+fn header_6() -> Header {
+    Header {
+        version: Version::new(6).expect("a known version"),
+        native_traces: false,
+        n_allocations: 3,
+        n_frames: 1,
+        main_thread_id: None,
+        trace_python_allocators: None,
+        ..header_11()
+    }
 }
 
 fn header_11() -> Header {
@@ -114,28 +146,38 @@ fn header_13() -> Header {
     }
 }
 
+/// The records of [`V6`].
+fn records_6() -> Vec<Record<'static>> {
+    let memory = MemoryRecord {
+        time_ms: 1_700_000_000_011,
+        rss: 4_096_000,
+    };
+    vec![
+        Record::FrameIndex(MAIN),
+        Record::FramePush(0),
+        allocation(Allocator::Malloc, BLOCK, 100, 0),
+        allocation(Allocator::Mmap, RANGE, 8192, 0),
+        Record::Memory(memory),
+        Record::FramePop(1),
+        allocation(Allocator::Free, BLOCK, 0, 0),
+    ]
+}
+
 /// The records of [`V11`].
 fn records_11() -> Vec<Record<'static>> {
-    let main = FrameIndex {
-        id: 0,
-        function: b"main",
-        file: b"a.py",
-        line: 3,
-        is_entry: true,
-    };
     let f = FrameIndex {
         id: 1,
         function: b"f",
         line: 10,
         is_entry: false,
-        ..main
+        ..MAIN
     };
     vec![
         Record::MemoryMapStart,
         IMAGE[0],
         IMAGE[1],
         MEMORY,
-        Record::FrameIndex(main),
+        Record::FrameIndex(MAIN),
         Record::ContextSwitch(1),
         Record::FramePush(0),
         Record::FrameIndex(f),
@@ -195,17 +237,25 @@ fn encoded(header: &Header, records: &[Record<'_>]) -> Vec<u8> {
     encoder.finish()
 }
 
-/// Checks what `capture`, with a tail of zeros as memray leaves it, decodes to.
-fn check_decoded(capture: &[u8], header: &Header, records: &[Record<'_>]) {
-    let padded = [capture, &[0; 16]].concat();
+/// Checks what `capture` decodes to, and that all but the first `n_before` of its records come after
+/// `thread_id` was named. Behind a trailer it has a tail of zeros, as memray leaves it.
+fn check_decoded(
+    capture: &[u8],
+    header: &Header,
+    records: &[Record<'_>],
+    (n_before, thread_id): (usize, u64),
+) {
+    let tail = if header.version.has_trailer() { 16 } else { 0 };
+    let padded = [capture, &vec![0; tail]].concat();
     let reading = Reading::whole(&padded).expect("it is valid");
     let reading = reading.expect("the header is whole");
     assert_eq!(reading.header, *header);
     let decoded: Vec<_> = reading.records.iter().map(|(_, record)| *record).collect();
     assert_eq!(decoded, records);
     assert_eq!(reading.n_bytes(), capture.len());
-    for (thread_id, record) in &reading.records[5..] {
-        assert_eq!(*thread_id, 1, "{record:?}");
+    for (index, (found, record)) in reading.records.iter().enumerate() {
+        let expected = if index < n_before { 0 } else { thread_id };
+        assert_eq!(*found, expected, "{record:?}");
     }
 }
 
@@ -224,8 +274,20 @@ fn check_cuts(capture: &[u8], records: &[Record<'_>]) {
 }
 
 #[test]
+fn version_6_decodes_to_what_memray_reads() {
+    check_decoded(&bytes(V6), &header_6(), &records_6(), (1, THREAD_6));
+}
+
+#[test]
+fn version_6_is_written_as_memray_writes_it() {
+    let switch = [Record::ContextSwitch(THREAD_6)];
+    let records = [&switch[..], &records_6()].concat();
+    assert_eq!(encoded(&header_6(), &records), bytes(V6));
+}
+
+#[test]
 fn version_11_decodes_to_what_memray_reads() {
-    check_decoded(&bytes(V11), &header_11(), &records_11());
+    check_decoded(&bytes(V11), &header_11(), &records_11(), (5, 1));
 }
 
 #[test]
@@ -235,7 +297,7 @@ fn version_11_is_written_as_memray_writes_it() {
 
 #[test]
 fn version_13_decodes_to_what_memray_reads() {
-    check_decoded(&bytes(V13), &header_13(), &records_13());
+    check_decoded(&bytes(V13), &header_13(), &records_13(), (5, 1));
 }
 
 #[test]
@@ -259,13 +321,14 @@ fn version_12_differs_from_13_in_the_header_only() {
     let records = records.unwrap();
     expected.drain(records - 22..records);
     expected[7] = 12;
-    check_decoded(&expected, &header, &records_13());
+    check_decoded(&expected, &header, &records_13(), (5, 1));
     expected[V13_MICRO] = 0;
     assert_eq!(encoded(&header, &records_13()), expected);
 }
 
 #[test]
 fn cuts_decode_to_the_records_before_them() {
+    check_cuts(&bytes(V6), &records_6());
     check_cuts(&bytes(V11), &records_11());
     check_cuts(&bytes(V13), &records_13());
 }

@@ -258,7 +258,7 @@ pub(crate) fn put_prefixes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::{parsed, refused, written};
+    use crate::record::testing::{check_padding, check_struct, parsed, refused, written};
     use crate::version::Version;
     use Allocator as A;
 
@@ -269,6 +269,17 @@ mod tests {
     /// The step to 0x5500000010 divided by 8.
     const STEP_8: [u8; 6] = [0x84, 0x80, 0x80, 0x80, 0xd4, 0x02];
     const ADDRESS: u64 = 0x55_0000_0010;
+
+    /// Format 6: thread 0x7f0000000700, 100 bytes at [`ADDRESS`], malloc, padding, native stack 6.
+    const STRUCT: [u8; 40] = *b"\0\x07\0\0\0\x7f\0\0\x10\0\0\0\x55\0\0\0\x64\0\0\0\0\0\0\0\
+        \x01\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0";
+    const THREAD: u64 = 0x7f00_0000_0700;
+    /// Where fields of [`STRUCT`] are.
+    const AT_ADDRESS: usize = 8;
+    const AT_SIZE: usize = 16;
+    const AT_NUMBER: usize = 24;
+    const AT_PADDING: usize = 28;
+    const AT_NATIVE: usize = 32;
 
     fn version(number: i32) -> Version {
         Version::new(number).unwrap()
@@ -313,6 +324,27 @@ mod tests {
         let again = written(|out| put_prefixes(out, &record, number, native_traces, &mut before));
         assert_eq!(again, bytes);
         record
+    }
+
+    fn read_struct(body: &[u8]) -> PResult<'_, (u64, Allocation)> {
+        structs(body, allocators(6))
+    }
+
+    /// [`STRUCT`] with other bytes at some of its fields.
+    fn struct_with(fields: &[(usize, &[u8])]) -> [u8; 40] {
+        let mut body = STRUCT;
+        for &(at, bytes) in fields {
+            body[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        body
+    }
+
+    /// Why a record of format 6 is refused, and at which byte of its body.
+    fn refused_struct(body: &[u8]) -> (FaultKind, usize) {
+        match read_struct(body) {
+            Err(nom::Err::Failure(fault)) => (fault.kind, body.len() - fault.at.len()),
+            other => panic!("{other:?}"),
+        }
     }
 
     fn refused_old(first: u8, body: &[u8]) -> FaultKind {
@@ -483,5 +515,55 @@ mod tests {
             !free.failed(),
             "a free of NULL does nothing, but is no call that failed"
         );
+    }
+
+    #[test]
+    fn structs_are_thread_address_size_allocator_and_native_stack() {
+        let munmap = [
+            (AT_SIZE, &[0, 0x10][..]),
+            (AT_NUMBER, &[10]),
+            (AT_NATIVE, &[0]),
+        ];
+        let free = [(AT_SIZE, &[0][..]), (AT_NUMBER, &[2]), (AT_NATIVE, &[0])];
+        let cases = [
+            (STRUCT, block(A::Malloc, 100, 6)),
+            (struct_with(&munmap), block(A::Munmap, 4096, 0)),
+            (struct_with(&free), block(A::Free, 0, 0)),
+        ];
+        for (body, expected) in cases {
+            let number = expected.allocator.number(version(6)).unwrap();
+            check_struct(1, &body, &(THREAD, expected), read_struct, |out| {
+                put_structs(out, &expected, number, THREAD);
+            });
+            check_padding(&body, AT_PADDING..AT_NATIVE, read_struct);
+        }
+    }
+
+    #[test]
+    fn structs_have_the_allocators_one_to_ten() {
+        for number in 1_u8..=10 {
+            let body = struct_with(&[(AT_NUMBER, &[number])]);
+            let (_, (_, record)) = read_struct(&body).unwrap();
+            assert_eq!(record.allocator.number(version(6)), Some(number));
+        }
+        for number in [0, 11, 15, 16, 255, 256, 257, u32::MAX] {
+            let body = struct_with(&[(AT_NUMBER, &number.to_le_bytes())]);
+            let kind = FaultKind::UnknownAllocator(number);
+            assert_eq!(refused_struct(&body), (kind, AT_NUMBER));
+        }
+    }
+
+    #[test]
+    fn structs_of_impossible_sizes_are_refused_unless_the_call_failed() {
+        let size = [0, 0, 0, 0, 0, 0, 0, 0x80];
+        let body = struct_with(&[(AT_SIZE, &size)]);
+        let kind = FaultKind::ImpossibleSize(1 << 63);
+        assert_eq!(refused_struct(&body).0, kind);
+        let failed_mmap = [(AT_ADDRESS, &[0xff; 8][..]), (AT_NUMBER, &[9])];
+        let body = struct_with(&failed_mmap);
+        assert!(read_struct(&body).unwrap().1.1.failed());
+        let failed_malloc = [(AT_ADDRESS, &[0; 8][..]), (AT_SIZE, &size)];
+        let body = struct_with(&failed_malloc);
+        assert!(read_struct(&body).unwrap().1.1.failed());
     }
 }

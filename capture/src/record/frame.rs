@@ -158,7 +158,7 @@ pub(crate) fn put_code_push(out: &mut Vec<u8>, push: &CodePush) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::{parsed, written};
+    use crate::record::testing::{check_padding, check_struct, parsed, written};
 
     /// Reads a definition, checks that it is written the same, and returns it.
     fn index(flags: u8, body: &[u8], deltas: &mut Deltas) -> FrameIndex<'static> {
@@ -259,5 +259,41 @@ mod tests {
         };
         assert_eq!(push(0x7f), push(0x41));
         assert_eq!(push(0x7e), push(0x40));
+    }
+
+    #[test]
+    fn a_definition_struct_is_absolute_and_always_an_entry() {
+        let body = b"\x09\0\0\0\0\0\0\x80main\0a.py\0\xfe\xff\xff\xff";
+        let expected = FrameIndex {
+            id: 0x8000_0000_0000_0009,
+            function: b"main",
+            file: b"a.py",
+            line: -2,
+            is_entry: true,
+        };
+        check_struct(2, body, &expected, frame_index_struct, |out| {
+            put_frame_index_struct(out, &expected);
+        });
+    }
+
+    #[test]
+    fn a_push_struct_is_the_frame_then_the_thread() {
+        let body = b"\x09\0\0\0\0\0\0\x80\0\x07\0\0\0\x7f\0\0";
+        let (id, thread_id) = (0x8000_0000_0000_0009, 0x7f00_0000_0700);
+        check_struct(3, body, &(id, thread_id), frame_push_struct, |out| {
+            put_frame_push_struct(out, id, thread_id);
+        });
+    }
+
+    #[test]
+    fn a_pop_struct_is_the_thread_then_a_byte_of_count() {
+        for count in [1, 255] {
+            let body = [b"\0\x07\0\0\0\x7f\0\0", &[count][..], &[0; 7]].concat();
+            let thread_id = 0x7f00_0000_0700;
+            check_struct(8, &body, &(thread_id, count), frame_pop_struct, |out| {
+                put_frame_pops_struct(out, count.into(), thread_id);
+            });
+            check_padding(&body, 9..16, frame_pop_struct);
+        }
     }
 }

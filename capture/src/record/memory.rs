@@ -53,7 +53,7 @@ pub(crate) fn put_memory_record(
 mod tests {
     use super::*;
     use crate::delta::Deltas;
-    use crate::record::testing::{parsed, written};
+    use crate::record::testing::{check_struct, parsed, written};
 
     /// Checks both directions of a record in a capture that started at `start_time_ms`.
     fn check(start_time_ms: i64, body: &[u8], expected: MemoryRecord) {
@@ -79,5 +79,17 @@ mod tests {
         let minus_one = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         let expected = MemoryRecord { time_ms: 4, rss: 0 };
         check(5, &[&[0x00][..], &minus_one].concat(), expected);
+    }
+
+    #[test]
+    fn a_struct_is_an_absolute_time_then_the_rss() {
+        let body = b"\x0b\x68\xe5\xcf\x8b\x01\0\0\0\x80\x3e\0\0\0\0\x80";
+        let expected = MemoryRecord {
+            time_ms: 1_700_000_000_011,
+            rss: 0x8000_0000_003e_8000,
+        };
+        check_struct(10, body, &expected, memory_record_struct, |out| {
+            put_memory_record_struct(out, &expected);
+        });
     }
 }

@@ -162,7 +162,7 @@ pub(crate) fn put_segment(out: &mut Vec<u8>, segment: &Segment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::{parsed, written};
+    use crate::record::testing::{check_padding, check_struct, parsed, written};
 
     #[test]
     fn native_traces_are_steps_from_the_last_ones() {
@@ -226,5 +226,43 @@ mod tests {
         assert_eq!(segment, expected);
         let bytes = written(|out| put_segment(out, &segment));
         assert_eq!(bytes, [&[8][..], &body].concat());
+    }
+
+    #[test]
+    fn a_native_trace_struct_is_absolute_with_a_parent_of_four_bytes() {
+        let body = b"\x34\x12\x40\0\0\0\0\x80\xfe\xff\xff\xff\0\0\0\0";
+        let expected = NativeTrace {
+            instruction_pointer: 0x8000_0000_0040_1234,
+            parent: 0xffff_fffe,
+        };
+        check_struct(4, body, &expected, native_trace_struct, |out| {
+            put_native_trace_struct(out, &expected);
+        });
+        check_padding(body, 12..16, native_trace_struct);
+    }
+
+    #[test]
+    fn a_segment_header_struct_has_numbers_of_eight_bytes() {
+        let body = b"/bin/x\0\x2c\x01\0\0\0\0\0\x01\0\0\x40\0\0\0\0\x80";
+        let expected = SegmentHeader {
+            file: b"/bin/x",
+            address: 0x8000_0000_0040_0000,
+            n_segments: 0x0100_0000_0000_012c,
+        };
+        check_struct(6, body, &expected, segment_header_struct, |out| {
+            put_segment_header_struct(out, &expected);
+        });
+    }
+
+    #[test]
+    fn a_segment_struct_is_an_address_and_a_size() {
+        let body = b"\0\x10\0\0\0\0\0\x01\0\x20\0\0\0\0\0\x02";
+        let expected = Segment {
+            virtual_address: 0x0100_0000_0000_1000,
+            size: 0x0200_0000_0000_2000,
+        };
+        check_struct(7, body, &expected, segment_struct, |out| {
+            put_segment_struct(out, &expected);
+        });
     }
 }

@@ -1,6 +1,7 @@
 //! What the unit tests of the record parsers share.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use crate::delta::Deltas;
 use crate::error::{FaultKind, PResult};
@@ -8,7 +9,7 @@ use crate::error::{FaultKind, PResult};
 /// Bytes behind a record, which its parser must leave alone.
 const BEHIND: [u8; 2] = [0xee, 0x80];
 
-/// What `parse` makes of `body`, a record without its first byte.
+/// What `parse` makes of `body`, a record without its first byte or type.
 ///
 /// Checks that the parser takes the body and nothing behind it, and that every shorter input asks
 /// for more and changes no deltas.
@@ -31,6 +32,32 @@ pub(crate) fn parsed<T: Debug>(
     let (rest, record) = parse(input, deltas).unwrap();
     assert_eq!(rest, BEHIND);
     record
+}
+
+/// Checks both directions of a record of format 6: `parse` makes `expected` of `body`, and `put`
+/// appends the type `kind`, then `body`.
+pub(crate) fn check_struct<T: Debug + PartialEq>(
+    kind: u8,
+    body: &[u8],
+    expected: &T,
+    parse: impl Fn(&'static [u8]) -> PResult<'static, T>,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
+    let record = parsed(body, &mut Deltas::default(), |input, _| parse(input));
+    assert_eq!(record, *expected);
+    assert_eq!(written(put), [&[kind, 0, 0, 0], body].concat());
+}
+
+/// Checks that `parse` makes the same of `body` whatever its bytes in `padding` are.
+pub(crate) fn check_padding<T: Debug + PartialEq>(
+    body: &[u8],
+    padding: Range<usize>,
+    parse: impl Fn(&'static [u8]) -> PResult<'static, T>,
+) {
+    let mut padded = body.to_vec();
+    padded[padding].fill(0xff);
+    let record = |body: &[u8]| parsed(body, &mut Deltas::default(), |input, _| parse(input));
+    assert_eq!(record(&padded), record(body));
 }
 
 /// Why `parse` refuses `body` for good. Checks that the deltas stay what they were at the start.

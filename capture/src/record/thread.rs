@@ -42,7 +42,7 @@ pub(crate) fn put_thread_name(out: &mut Vec<u8>, name: &[u8]) {
 mod tests {
     use super::*;
     use crate::delta::Deltas;
-    use crate::record::testing::{parsed, written};
+    use crate::record::testing::{check_struct, parsed, written};
 
     #[test]
     fn a_context_switch_is_eight_raw_bytes() {
@@ -62,6 +62,17 @@ mod tests {
             assert_eq!([name, b"\0"].concat(), body);
             let bytes = written(|out| put_thread_name(out, name));
             assert_eq!(bytes, [&[10][..], body].concat());
+        }
+    }
+
+    #[test]
+    fn a_struct_names_its_thread_first() {
+        for name in [&b"T"[..], b"", b"\xff\xfe \x80"] {
+            let body = [b"\0\x07\0\0\0\x7f\0\xf0", name, b"\0"].concat();
+            let id = 0xf000_7f00_0000_0700;
+            check_struct(9, &body, &(id, name), thread_name_struct, |out| {
+                put_thread_name_struct(out, name, id);
+            });
         }
     }
 }

@@ -21,6 +21,8 @@ struct Has {
     version: Version,
     native_traces: bool,
     code_objects: bool,
+    /// Format 6, whose fields are of fixed sizes.
+    structs: bool,
 }
 
 /// A header of any readable version and records to follow it.
@@ -33,7 +35,7 @@ pub(crate) fn capture() -> impl Strategy<Value = (Header, Vec<Record<'static>>)>
 
 /// A header of any readable version.
 pub(crate) fn header() -> impl Strategy<Value = Header> {
-    (7..=13).prop_flat_map(header_of)
+    (6..=13).prop_flat_map(header_of)
 }
 
 /// A header of one version, with nothing in the fields that it lacks.
@@ -94,6 +96,7 @@ fn records(header: &Header) -> impl Strategy<Value = Vec<Record<'static>>> + use
         version: header.version,
         native_traces: header.native_traces,
         code_objects: header.version.has_code_objects(),
+        structs: header.version.number() == 6,
     };
     let groups = (
         vec(group_without_thread(has), 0..4),
@@ -120,13 +123,13 @@ fn group_without_thread(has: Has) -> impl Strategy<Value = Vec<Record<'static>>>
     let definition = if has.code_objects {
         code_object().boxed()
     } else {
-        frame_index().boxed()
+        frame_index(has).boxed()
     };
     let alone = prop_oneof![
         definition,
         context_switch(),
         memory(),
-        native_trace(),
+        native_trace(has),
         Just(Record::MemoryMapStart)
     ];
     prop_oneof![4 => alone.prop_map(|record| vec![record]), 1 => image()]
@@ -139,10 +142,11 @@ fn group_of_thread(has: Has) -> impl Strategy<Value = Vec<Record<'static>>> {
     } else {
         number_u64().prop_map(Record::FramePush).boxed()
     };
+    let most_pops = if has.structs { 255 } else { 16 };
     let alone = prop_oneof![
         4 => allocation(has),
         2 => of_stream,
-        1 => (1_u32..=16).prop_map(Record::FramePop),
+        1 => (1_u32..=most_pops).prop_map(Record::FramePop),
         1 => string().prop_map(Record::ThreadName),
     ];
     alone.prop_map(|record| vec![record])
@@ -180,7 +184,7 @@ fn object(has: Has) -> impl Strategy<Value = Record<'static>> {
     })
 }
 
-fn frame_index() -> impl Strategy<Value = Record<'static>> {
+fn frame_index(has: Has) -> impl Strategy<Value = Record<'static>> {
     let fields = (
         number_u64(),
         string(),
@@ -188,13 +192,13 @@ fn frame_index() -> impl Strategy<Value = Record<'static>> {
         any::<i32>(),
         any::<bool>(),
     );
-    fields.prop_map(|(id, function, file, line, is_entry)| {
+    fields.prop_map(move |(id, function, file, line, is_entry)| {
         Record::FrameIndex(FrameIndex {
             id,
             function,
             file,
             line,
-            is_entry,
+            is_entry: is_entry || has.structs,
         })
     })
 }
@@ -228,11 +232,16 @@ fn memory() -> impl Strategy<Value = Record<'static>> {
         .prop_map(|(time_ms, rss)| Record::Memory(MemoryRecord { time_ms, rss }))
 }
 
-fn native_trace() -> impl Strategy<Value = Record<'static>> {
-    (number_u64(), number_u64()).prop_map(|(instruction_pointer, parent)| {
+fn native_trace(has: Has) -> impl Strategy<Value = Record<'static>> {
+    let parents = if has.structs {
+        u32::MAX.into()
+    } else {
+        u64::MAX
+    };
+    (number_u64(), number_u64()).prop_map(move |(instruction_pointer, parent)| {
         Record::NativeTrace(NativeTrace {
             instruction_pointer,
-            parent,
+            parent: parent & parents,
         })
     })
 }
