@@ -291,7 +291,8 @@ fn names_that_are_not_utf8_are_shown_with_replacement_characters() {
 #[test]
 fn no_view_shows_memrays_own_outermost_frames() {
     for entry in Corpus::own().entries() {
-        if !entry.mode.starts_with("run") {
+        // Before format 9 captures do not say how many frames are memray's own.
+        if entry.version < 9 || !entry.mode.starts_with("run") {
             continue;
         }
         let document = json(&profile(&entry.name));

@@ -21,6 +21,7 @@ mod metadata;
 mod reader;
 mod recorded;
 mod source;
+mod stream;
 mod strings;
 mod temporaries;
 mod thread;

@@ -2,14 +2,10 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use memreport_capture::{
-    Allocation, AllocatorKind, Decoder, Error as CaptureError, FaultKind, FileFormat, Header,
-    Record,
-};
+use memreport_capture::{Allocation, AllocatorKind, Decoder, FileFormat, Header, Record};
 
 use crate::blocks::{Blocks, Counters};
 use crate::call_tree::CallTree;
@@ -21,6 +17,7 @@ use crate::locations::{Location, Locations, RecordedLocation};
 use crate::metadata::{Ending, Metadata};
 use crate::recorded::{Definitions, RecordedFrame, resolve};
 use crate::source::{Container, Source};
+use crate::stream::{End, Stream, Visitor};
 use crate::strings::StringTable;
 use crate::temporaries::Temporaries;
 use crate::thread::{Thread, Threads};
@@ -100,10 +97,8 @@ pub fn read<T>(
     let (empty, empty_out) = bounded(BATCHES_AHEAD + 2);
     thread::scope(|scope| {
         scope.spawn(send_blocks);
-        let decoding = scope.spawn(move || {
-            let (reader, blocks, input) = Reader::open(name, options, blocks, full_in, empty_out)?;
-            reader.run(blocks, input, counters)
-        });
+        let decoding =
+            scope.spawn(move || decode(&name, options, blocks, counters, full_in, empty_out));
         let consumed = consume(Batches { full, empty });
         let recording = decoding
             .join()
@@ -112,9 +107,35 @@ pub fn read<T>(
     })
 }
 
+/// Decodes the whole capture into batches, and returns what outlives them.
+fn decode(
+    name: &str,
+    options: Options,
+    mut blocks: Blocks,
+    counters: &Counters,
+    full: Sender<Batch>,
+    empty: Receiver<Batch>,
+) -> Result<Recording, Error> {
+    let (header, input, offset) = read_header(name, &mut blocks)?;
+    if header.file_format == FileFormat::Aggregated {
+        return Err(Error::Aggregated {
+            name: name.to_owned(),
+        });
+    }
+    let stream = Stream {
+        decoder: Decoder::new(&header, offset),
+        has_trailer: header.version.has_trailer(),
+        blocks: &mut blocks,
+        counters,
+    };
+    let mut reader = Reader::new(header, options, full, empty);
+    let end = stream.run(input, &mut reader)?;
+    reader.flush();
+    reader.finish(end, blocks.containers)
+}
+
 struct Reader {
     header: Header,
-    decoder: Decoder,
     options: Options,
     strings: StringTable,
     definitions: Definitions,
@@ -134,29 +155,16 @@ struct Reader {
     warnings: Warnings,
 }
 
-/// Whether decoding goes on after the bytes at hand.
-enum Step {
-    /// So many bytes were used up; more are needed.
-    More(usize),
-    /// Nothing further can be, or need be, decoded.
-    End(Ending),
+impl Visitor<Decoder> for Reader {
+    #[inline]
+    fn record(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
+        self.decoded(record, offset, thread_id)
+    }
 }
 
 impl Reader {
-    /// Reads the header, and returns the bytes that were read past it.
-    fn open(
-        name: String,
-        options: Options,
-        mut blocks: Blocks,
-        full: Sender<Batch>,
-        empty: Receiver<Batch>,
-    ) -> Result<(Self, Blocks, Vec<u8>), Error> {
-        let (header, rest, offset) = read_header(&name, &mut blocks)?;
-        if header.file_format == FileFormat::Aggregated {
-            return Err(Error::Aggregated { name });
-        }
-        let reader = Self {
-            decoder: Decoder::new(&header, offset),
+    fn new(header: Header, options: Options, full: Sender<Batch>, empty: Receiver<Batch>) -> Self {
+        Self {
             options,
             strings: StringTable::default(),
             definitions: Definitions::default(),
@@ -174,119 +182,11 @@ impl Reader {
             empty,
             warnings: Warnings::default(),
             header,
-        };
-        Ok((reader, blocks, rest))
-    }
-
-    fn run(
-        mut self,
-        mut blocks: Blocks,
-        mut input: Vec<u8>,
-        counters: &Counters,
-    ) -> Result<Recording, Error> {
-        let mut at_end = false;
-        let ending = loop {
-            match self.decode(&input, at_end, &mut blocks)? {
-                Step::End(ending) => break ending,
-                Step::More(used) => {
-                    input.drain(..used);
-                    counters
-                        .records
-                        .store(self.decoder.n_records(), Ordering::Relaxed);
-                    at_end = !blocks.read_more(&mut input);
-                }
-            }
-        };
-        self.flush();
-        self.finish(ending, blocks.containers)
-    }
-
-    /// Decodes what is at hand. Until the input's end one byte is kept back, so that whether a record
-    /// is followed by the zero fill can be seen.
-    fn decode(&mut self, input: &[u8], at_end: bool, blocks: &mut Blocks) -> Result<Step, Error> {
-        let visible = input.len().saturating_sub(usize::from(!at_end));
-        let mut window = input.get(..visible).unwrap_or_default();
-        loop {
-            let used = visible - window.len();
-            let offset = self.decoder.offset();
-            let (record, rest) = match self.decoder.decode(window) {
-                Ok(Some(decoded)) => decoded,
-                Ok(None) if !at_end => return Ok(Step::More(used)),
-                Ok(None) => return Ok(Step::End(self.input_ended(window, blocks))),
-                Err(error) => {
-                    let rest = input.get(used..).unwrap_or_default();
-                    return Ok(Step::End(self.not_a_record(&error, rest, blocks)));
-                }
-            };
-            let after = visible - rest.len();
-            if input.get(after - 1) == Some(&0) && self.header.version.has_trailer() {
-                let rest = input.get(after..).unwrap_or_default();
-                if rest.first().is_none_or(|&byte| byte == 0) && blocks.only_zeros_follow(rest) {
-                    // The record may be half written, its other half still zero.
-                    let record = self.decoder.n_records().saturating_sub(1);
-                    return Ok(Step::End(ending_without_trailer(offset, record, blocks)));
-                }
-            }
-            if record == Record::Trailer {
-                if !blocks.only_zeros_follow(input.get(after..).unwrap_or_default()) {
-                    self.warnings
-                        .add(WarningKind::DataAfterTrailer, self.decoder.offset());
-                }
-                return Ok(Step::End(Ending::Complete));
-            }
-            self.record(record, offset)?;
-            window = rest;
-        }
-    }
-
-    /// The input is over, with `rest` not a whole record.
-    fn input_ended(&self, rest: &[u8], blocks: &mut Blocks) -> Ending {
-        let offset = self.decoder.offset();
-        // Less of the zero fill than a record's type takes is no record that was cut.
-        let is_cut = rest.iter().any(|&byte| byte != 0);
-        if is_cut && blocks.error.is_none() {
-            return Ending::Truncated {
-                offset,
-                record: self.decoder.n_records(),
-            };
-        }
-        self.ended_at_record(blocks)
-    }
-
-    /// The data is over at the end of a record.
-    fn ended_at_record(&self, blocks: &mut Blocks) -> Ending {
-        let counted = self.header.n_allocations;
-        if !self.header.version.has_trailer() && counted != 0 && counted == self.n_events() {
-            return Ending::Complete;
-        }
-        ending_without_trailer(self.decoder.offset(), self.decoder.n_records(), blocks)
-    }
-
-    /// The next byte starts no record: the zero fill at the end, or damage.
-    fn not_a_record(&self, error: &CaptureError, rest: &[u8], blocks: &mut Blocks) -> Ending {
-        let corrupt = |error: &CaptureError| Ending::Corrupt {
-            offset: self.decoder.offset(),
-            record: self.decoder.n_records(),
-            reason: error.to_string(),
-        };
-        match error {
-            CaptureError::Malformed {
-                kind: FaultKind::UnknownRecord(0),
-                ..
-            } => {
-                if blocks.only_zeros_follow(rest) {
-                    self.ended_at_record(blocks)
-                } else {
-                    corrupt(&self.decoder.hole())
-                }
-            }
-            error => corrupt(error),
         }
     }
 
     #[inline]
-    fn record(&mut self, record: Record<'_>, offset: u64) -> Result<(), Error> {
-        let thread_id = self.decoder.thread_id();
+    fn decoded(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
         if thread_id != self.current_id {
             self.current_id = thread_id;
             self.current = self.threads.intern(thread_id)?;
@@ -470,6 +370,20 @@ impl Reader {
             .wrapping_add(self.batch.n_events.into())
     }
 
+    /// Formats without a trailer are complete if they hold what the header counts.
+    fn ending(&self, ending: Ending) -> Ending {
+        let counted = self.header.n_allocations;
+        let without_trailer = !self.header.version.has_trailer();
+        match ending {
+            Ending::Interrupted { .. }
+                if without_trailer && counted != 0 && counted == self.n_events() =>
+            {
+                Ending::Complete
+            }
+            ending => ending,
+        }
+    }
+
     /// Hands the batch on and starts the next.
     fn flush(&mut self) {
         let next_sequence = self.n_events();
@@ -482,8 +396,12 @@ impl Reader {
         let _ = self.full.send(std::mem::replace(&mut self.batch, next));
     }
 
-    fn finish(mut self, ending: Ending, containers: Vec<Container>) -> Result<Recording, Error> {
+    fn finish(mut self, end: End, containers: Vec<Container>) -> Result<Recording, Error> {
         let n_events = self.n_events();
+        let ending = self.ending(end.ending);
+        if let Some(offset) = end.data_after_trailer {
+            self.warnings.add(WarningKind::DataAfterTrailer, offset);
+        }
         if ending.is_complete() && self.header.n_allocations != n_events {
             self.warnings.add(WarningKind::WrongRecordCount, 0);
         }
@@ -515,25 +433,10 @@ impl Reader {
             threads,
             temporaries: self.temporaries,
             n_events,
-            n_records: self.decoder.n_records(),
+            n_records: end.n_records,
             ending,
             warnings: self.warnings.finish(),
         })
-    }
-}
-
-/// The ending at `offset`, where record `record` would start, of data that has no end record.
-fn ending_without_trailer(offset: u64, record: u64, blocks: &mut Blocks) -> Ending {
-    match blocks.error.take() {
-        None => Ending::Interrupted { offset },
-        Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
-            Ending::Truncated { offset, record }
-        }
-        Some(error) => Ending::Corrupt {
-            offset,
-            record,
-            reason: error.to_string(),
-        },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns a profile into reports: the HTML page, speedscope, JSON.
 //!
 //! Each output is an [`Output`] and knows neither where its bytes go nor what was typed. All of them
-//! are views of one [`Profile`](aggregate::Profile), so no two can disagree.
+//! are views of one [`Profile`], so no two can disagree.
 
 mod error;
 mod frame_class;
