@@ -85,7 +85,7 @@ pub(crate) fn put_structs(out: &mut Vec<u8>, record: &Allocation, number: u8, th
 }
 
 #[inline]
-fn by_number(allocators: &AllocatorTable, number: u8) -> Option<Allocator> {
+pub(crate) fn by_number(allocators: &AllocatorTable, number: u8) -> Option<Allocator> {
     allocators.get(usize::from(number)).copied().flatten()
 }
 
@@ -334,15 +334,16 @@ mod tests {
     fn struct_with(fields: &[(usize, &[u8])]) -> [u8; 40] {
         let mut body = STRUCT;
         for &(at, bytes) in fields {
-            body[at..at + bytes.len()].copy_from_slice(bytes);
+            let field = body[at..].iter_mut();
+            field.zip(bytes).for_each(|(old, new)| *old = *new);
         }
         body
     }
 
-    /// Why a record of format 6 is refused, and at which byte of its body.
-    fn refused_struct(body: &[u8]) -> (FaultKind, usize) {
+    /// Why a record of format 6 is refused, and what of its body is left where that shows.
+    fn refused_struct(body: &[u8]) -> (FaultKind, &[u8]) {
         match read_struct(body) {
-            Err(nom::Err::Failure(fault)) => (fault.kind, body.len() - fault.at.len()),
+            Err(nom::Err::Failure(fault)) => (fault.kind, fault.at),
             other => panic!("{other:?}"),
         }
     }
@@ -549,7 +550,7 @@ mod tests {
         for number in [0, 11, 15, 16, 255, 256, 257, u32::MAX] {
             let body = struct_with(&[(AT_NUMBER, &number.to_le_bytes())]);
             let kind = FaultKind::UnknownAllocator(number);
-            assert_eq!(refused_struct(&body), (kind, AT_NUMBER));
+            assert_eq!(refused_struct(&body), (kind, &body[AT_NUMBER..]));
         }
     }
 
