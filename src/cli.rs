@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show what a capture is, from its header
     Info(InfoArgs),
+    /// Print every record, a line of JSON each, with its byte offset
+    Records(RecordsArgs),
 }
 
 /// What all commands that read a whole capture take.
@@ -46,6 +48,18 @@ pub(crate) struct ReadArgs {
     /// Keep at most N memory snapshots; peaks stay exact
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_positive)]
     pub(crate) max_memory_records: usize,
+
+    /// Read the files of native frames below DIR, for a capture made on another system
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sysroot: Option<PathBuf>,
+
+    /// Look for the files of native frames, and their debug information, in DIR too
+    #[arg(long, value_name = "DIR")]
+    pub(crate) symbol_path: Vec<PathBuf>,
+
+    /// Open no files of native frames; show them as module+0xoffset
+    #[arg(long, conflicts_with_all = ["sysroot", "symbol_path"])]
+    pub(crate) no_symbols: bool,
 
     /// End with 0, not 3, when the capture is damaged or truncated
     #[arg(long)]
@@ -117,6 +131,16 @@ pub(crate) struct InfoArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
+    /// End with 0, not 3, when the capture is damaged or truncated
+    #[arg(long)]
+    pub(crate) allow_truncated: bool,
 }
 
 fn parse_positive(text: &str) -> Result<usize, String> {

@@ -31,9 +31,6 @@ fn of_ingest(error: &IngestError) -> Option<&'static str> {
             "compressed data is lost from the start of the block that is cut; captures of `memray run --no-compress` \
              can be read up to where they are cut",
         ),
-        IngestError::Aggregated { .. } => {
-            Some("run the program again under memray without --aggregate")
-        }
         _ => None,
     }
 }

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Command::Build(args) => run::build(args),
         Command::Export(args) => run::export(args),
         Command::Info(args) => run::info(args),
+        Command::Records(args) => run::records(args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -1,19 +1,21 @@
 //! One function a command.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use memreport_ingest::{Container, Counters, Inspection, Source, inspect};
+use memreport_ingest::native::SymbolOptions;
+use memreport_ingest::{Container, Counters, Inspection, Source, for_each_record, inspect};
 use memreport_render::aggregate::{Options, Profile, read_profile};
 use memreport_render::{
-    FirstView, Html, Json, Output, Speedscope, Units, format_bytes, format_count, format_duration,
+    FirstView, Html, Json, Output, Speedscope, Units, doubts, format_bytes, format_count,
+    format_duration, record_json,
 };
 use serde_json::json;
 
-use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs};
+use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
 
@@ -100,6 +102,24 @@ fn refuse_capture(args: &ReadArgs, output: &Path) -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn records(args: &RecordsArgs) -> Result<Outcome> {
+    let source = open(&args.capture)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let ending = for_each_record(source, &Arc::new(Counters::default()), |at| {
+        writeln!(out, "{}", record_json(&at))
+    })?;
+    out.flush().context("cannot write to standard output")?;
+    if ending.is_complete() {
+        return Ok(Outcome::Done);
+    }
+    say(&format!("warning: {ending}"));
+    Ok(if args.allow_truncated {
+        Outcome::Done
+    } else {
+        Outcome::FromDamagedCapture
+    })
+}
+
 fn open(capture: &Path) -> Result<Source> {
     if capture == Path::new("-") {
         return Ok(Source::stdin());
@@ -110,7 +130,13 @@ fn open(capture: &Path) -> Result<Source> {
 /// Reads the capture, and says what is doubtful about it.
 fn read(args: &ReadArgs) -> Result<Profile> {
     let source = open(&args.capture)?;
+    let symbols = SymbolOptions {
+        sysroot: args.sysroot.clone(),
+        symbol_paths: args.symbol_path.clone(),
+        enabled: !args.no_symbols,
+    };
     let options = Options {
+        symbols,
         max_memory_records: args.max_memory_records,
         ..Options::default()
     };
@@ -119,15 +145,8 @@ fn read(args: &ReadArgs) -> Result<Profile> {
     let profile = with_bar(args.quiet, size, &counters, || {
         read_profile(source, &options, &counters)
     })?;
-    if !profile.ending.is_complete() {
-        say(&format!("warning: {}", profile.ending));
-    }
-    for warning in &profile.warnings {
-        let (count, at) = (format_count(warning.count), warning.first_offset);
-        say(&format!(
-            "warning: {} ({count} times, first at byte {at})",
-            warning.kind
-        ));
+    for doubt in doubts(&profile) {
+        say(&format!("warning: {doubt}"));
     }
     Ok(profile)
 }

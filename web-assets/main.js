@@ -1,4 +1,4 @@
-import { DamagedReport } from './core/damage.js';
+import { DamagedReport, reasonOf } from './core/damage.js';
 import { decodeModel } from './core/decode.js';
 import { breather, measure } from './core/timing.js';
 import { connectControls } from './view/controls.js';
@@ -43,7 +43,7 @@ async function start() {
 
 /** @param {unknown} error */
 function giveUp(error) {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   const damaged = error instanceof DamagedReport;
   const text = damaged
     ? 'This report file is damaged or incomplete (' + reason + '). Make the report again, or get a fresh copy of the file.'

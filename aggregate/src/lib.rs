@@ -19,6 +19,7 @@ mod profile;
 mod ranges;
 mod sizes;
 mod slices;
+mod sums;
 mod thin;
 mod view;
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
-    CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, Source,
-    StringTable, Tally, Temporaries, Thread, Warning, read,
+    CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
+    Source, StringTable, Tally, Temporaries, Thread, Warning, read,
 };
 
 use crate::error::Error;
@@ -13,10 +14,11 @@ use crate::ledger::Ledger;
 use crate::matching::Matching;
 use crate::sizes::SizeCounts;
 use crate::slices::Slices;
+use crate::sums;
 use crate::thin::{stride, thin};
 
 /// How a profile is made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Memory snapshots to keep at most; with more, slices become longer, and their peaks stay exact.
     pub max_memory_records: usize,
@@ -24,6 +26,8 @@ pub struct Options {
     pub temporary_threshold: usize,
     /// Events to work on at a time. No figure depends on it.
     pub events_per_batch: u32,
+    /// Where symbols of native frames are looked for.
+    pub symbols: SymbolOptions,
 }
 
 impl Default for Options {
@@ -32,6 +36,10 @@ impl Default for Options {
             max_memory_records: 10_000,
             temporary_threshold: 1,
             events_per_batch: 1 << 16,
+            symbols: SymbolOptions {
+                enabled: true,
+                ..SymbolOptions::default()
+            },
         }
     }
 }
@@ -43,6 +51,8 @@ pub struct Counts {
     pub records: u64,
     /// Allocations and deallocations, failed ones included.
     pub events: u64,
+    /// Creations and destructions of objects (of an aggregated capture: objects that survived).
+    pub object_events: u64,
     /// Allocations that did not fail.
     pub allocations: u64,
     /// Sum of their sizes.
@@ -64,6 +74,10 @@ pub struct Profile {
     pub metadata: Metadata,
     /// What the capture was wrapped in, from the outside in.
     pub containers: Vec<Container>,
+    /// Bytes read of the source, before decompression.
+    pub bytes_read: u64,
+    /// Bytes there are in the source, if that is known.
+    pub size: Option<u64>,
     /// How the capture ends.
     pub ending: Ending,
     /// What was odd in it.
@@ -88,6 +102,11 @@ pub struct Profile {
     pub temporaries: Temporaries,
     /// Distinct sizes ascending, each with its number of allocations (8).
     pub sizes: Vec<(u64, u64)>,
+    /// Whether the capture holds sums only: then views of the whole run are all there is; counts,
+    /// sizes, temporary allocations and moments are not known.
+    pub is_aggregated: bool,
+    /// How native stacks were resolved, if the capture has any.
+    pub native: Option<NativeResult>,
     /// Counts over the capture.
     pub counts: Counts,
     /// Each so-many-th memory snapshot is kept: 1 for all (5.1).
@@ -108,6 +127,7 @@ pub fn read_profile(
         n_lanes,
         events_per_batch: options.events_per_batch.max(1),
         temporary_threshold: options.temporary_threshold,
+        symbols: options.symbols.clone(),
     };
     let (recording, matched) = read(source, ingest_options, counters, |mut batches| {
         let mut matching = Matching::new(n_lanes);
@@ -118,7 +138,10 @@ pub fn read_profile(
         Ok::<_, Error>(matching)
     })?;
     let mut matching = matched?;
-    let (slices, rows) = matching.finish(recording.n_events);
+    let (slices, rows) = match &recording.sums {
+        Some(sums) => sums::tables(sums)?,
+        None => matching.finish(recording.n_events),
+    };
     let snapshot_stride = stride(slices.n_snapshots(), options.max_memory_records);
     let (slices, intervals) = if snapshot_stride == 1 {
         (slices, merge(rows))
@@ -139,6 +162,7 @@ pub fn read_profile(
     let counts = Counts {
         records: recording.n_records,
         events: recording.n_events,
+        object_events: recording.n_object_events,
         allocations,
         allocated_bytes,
         implicit_frees: lanes.iter().map(|lane| lane.implicit_frees).sum(),
@@ -149,6 +173,8 @@ pub fn read_profile(
     Ok(Profile {
         metadata: recording.metadata,
         containers: recording.containers,
+        bytes_read: recording.bytes_read,
+        size: recording.size,
         ending: recording.ending,
         warnings: recording.warnings,
         strings: recording.strings,
@@ -161,6 +187,8 @@ pub fn read_profile(
         made,
         temporaries: recording.temporaries,
         sizes,
+        is_aggregated: recording.sums.is_some(),
+        native: recording.native,
         counts,
         snapshot_stride,
     })

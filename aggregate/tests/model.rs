@@ -80,6 +80,7 @@ fn check_tables(profile: &Profile, naive: &Naive) -> TestCaseResult {
     prop_assert_eq!(&profile.sizes, &sizes);
     let expected = Counts {
         records: profile.counts.records,
+        object_events: 0,
         events: naive.n_events() as u64,
         allocations: naive.sizes.values().sum(),
         allocated_bytes: naive.sizes.iter().map(|(size, n)| size * n).sum(),
@@ -166,7 +167,7 @@ proptest! {
         script in scripts(),
         max_memory_records in 1..8_usize,
     ) {
-        let options = Options { max_memory_records, events_per_batch: 5, temporary_threshold: 0 };
+        let options = Options { max_memory_records, events_per_batch: 5, temporary_threshold: 0, ..Options::default() };
         let profile = read(&script.encode(), &options, &POOLS[1]);
         let naive = Naive::new(&script);
         let stride = naive.n_snapshots().div_ceil(max_memory_records).max(1);

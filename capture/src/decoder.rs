@@ -4,8 +4,9 @@ use nom::number::streaming::{le_u8, le_u32};
 
 use crate::allocator::{Allocator, AllocatorTable};
 use crate::delta::Deltas;
-use crate::error::{Error, Fault, FaultKind, PResult, fail};
+use crate::error::{Error, FaultKind, PResult, fail};
 use crate::header::Header;
+use crate::progress::{Common, Progress};
 use crate::record::{Record, allocation, code_object, frame, memory, native, object, thread};
 use crate::version::{Stream, Version};
 
@@ -20,10 +21,7 @@ pub struct Decoder {
     native_traces: bool,
     start_time_ms: i64,
     deltas: Deltas,
-    thread_id: u64,
-    segments_left: u64,
-    offset: u64,
-    n_records: u64,
+    progress: Progress,
 }
 
 impl Decoder {
@@ -37,10 +35,7 @@ impl Decoder {
             native_traces: header.native_traces,
             start_time_ms: header.start_time_ms,
             deltas: Deltas::default(),
-            thread_id: 0,
-            segments_left: 0,
-            offset,
-            n_records: 0,
+            progress: Progress::new(offset),
         }
     }
 
@@ -48,19 +43,19 @@ impl Decoder {
     #[inline]
     #[must_use]
     pub fn thread_id(&self) -> u64 {
-        self.thread_id
+        self.progress.thread_id
     }
 
     /// Offset of the next record in the (decompressed) capture.
     #[must_use]
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.progress.offset()
     }
 
     /// Number of records decoded.
     #[must_use]
     pub fn n_records(&self) -> u64 {
-        self.n_records
+        self.progress.n_records()
     }
 
     /// Decodes the record at the start of `input`. Returns it with the rest, or `None` if it goes on
@@ -76,49 +71,24 @@ impl Decoder {
             Stream::Nibbles => self.nibbles(input),
             Stream::Structs => self.structs(input),
         };
-        match parsed {
-            Ok((rest, record)) => {
-                self.offset = self.offset.wrapping_add(distance(input, rest));
-                self.n_records = self.n_records.wrapping_add(1);
-                Ok(Some((record, rest)))
-            }
-            Err(nom::Err::Incomplete(_)) => Ok(None),
-            Err(nom::Err::Error(fault) | nom::Err::Failure(fault)) => {
-                Err(self.malformed(input, fault))
-            }
-        }
+        self.progress.counted(input, parsed)
     }
 
     /// The error for a zero byte where the next record should start, with data behind it.
     #[must_use]
     pub fn hole(&self) -> Error {
-        self.malformed(
-            &[],
-            Fault {
-                at: &[],
-                kind: FaultKind::Hole,
-            },
-        )
-    }
-
-    fn malformed(&self, input: &[u8], fault: Fault<'_>) -> Error {
-        Error::Malformed {
-            record: self.n_records,
-            record_offset: self.offset,
-            offset: self.offset.wrapping_add(distance(input, fault.at)),
-            kind: fault.kind,
-        }
+        self.progress.hole()
     }
 
     /// Formats 12 and later: the position of the first byte's highest bit is the type.
     #[inline]
     fn prefixes<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
         let (rest, first) = le_u8(input)?;
-        self.check_segments(input, first.into())?;
+        self.progress.check_segments(input, first == 8)?;
         if first < 0x10 {
             return self.plain(input, rest, first);
         }
-        self.check_thread(input)?;
+        self.progress.check_thread(input)?;
         let deltas = &mut self.deltas;
         if first & 0x80 != 0 {
             let (rest, allocation) =
@@ -150,7 +120,7 @@ impl Decoder {
                 let (rest, code) = code_object::code_object(rest, &mut self.deltas)?;
                 (rest, Record::CodeObject(code))
             }
-            5..=8 | 10 | 12 => return self.shared(input, rest, first),
+            5..=8 | 10 | 12 => return self.common(input, rest, first),
             _ => return fail(input, FaultKind::UnknownRecord(first.into())),
         })
     }
@@ -159,11 +129,11 @@ impl Decoder {
     #[inline]
     fn nibbles<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
         let (rest, first) = le_u8(input)?;
-        self.check_segments(input, first.into())?;
+        self.progress.check_segments(input, first == 8)?;
         let (kind, flags) = (first & 15, first >> 4);
         match kind {
             1 | 2 => {
-                self.check_thread(input)?;
+                self.progress.check_thread(input)?;
                 let (rest, allocation) =
                     allocation::nibbles(rest, self.allocators, flags, kind == 2, &mut self.deltas)?;
                 Ok((rest, Record::Allocation(allocation)))
@@ -173,19 +143,19 @@ impl Decoder {
                 Ok((rest, Record::FrameIndex(frame)))
             }
             4 => {
-                self.check_thread(input)?;
+                self.progress.check_thread(input)?;
                 let (rest, id) = frame::frame_push(rest, &mut self.deltas)?;
                 Ok((rest, Record::FramePush(id)))
             }
             9 => {
-                self.check_thread(input)?;
+                self.progress.check_thread(input)?;
                 Ok((rest, Record::FramePop(u32::from(flags).wrapping_add(1))))
             }
             11 => {
                 let (rest, record) = memory::memory_record(rest, self.start_time_ms)?;
                 Ok((rest, Record::Memory(record)))
             }
-            5..=8 | 10 | 12 => self.shared(input, rest, kind),
+            5..=8 | 10 | 12 => self.common(input, rest, kind),
             0 if flags == 1 && self.version.has_trailer() => Ok((rest, Record::Trailer)),
             _ => fail(input, FaultKind::UnknownRecord(first.into())),
         }
@@ -194,11 +164,11 @@ impl Decoder {
     /// Format 6: four bytes of type, then a struct with the thread in it.
     fn structs<'a>(&mut self, input: &'a [u8]) -> PResult<'a, Record<'a>> {
         let (rest, kind) = le_u32(input)?;
-        self.check_segments(input, kind)?;
+        self.progress.check_segments(input, kind == 7)?;
         Ok(match kind {
             1 => {
                 let (rest, (id, allocation)) = allocation::structs(rest, self.allocators)?;
-                self.thread_id = id;
+                self.progress.thread_id = id;
                 (rest, Record::Allocation(allocation))
             }
             2 => {
@@ -207,7 +177,7 @@ impl Decoder {
             }
             3 => {
                 let (rest, (frame, id)) = frame::frame_push_struct(rest)?;
-                self.thread_id = id;
+                self.progress.thread_id = id;
                 (rest, Record::FramePush(frame))
             }
             4 => {
@@ -217,21 +187,24 @@ impl Decoder {
             5 => (rest, Record::MemoryMapStart),
             6 => {
                 let (rest, header) = native::segment_header_struct(rest)?;
-                self.segments_left = header.n_segments;
+                self.progress.announce_segments(&header);
                 (rest, Record::SegmentHeader(header))
             }
             7 => {
                 let (rest, segment) = native::segment_struct(rest)?;
-                (self.segment(input, rest)?, Record::Segment(segment))
+                (
+                    self.progress.segment(input, rest)?,
+                    Record::Segment(segment),
+                )
             }
             8 => {
                 let (rest, (id, count)) = frame::frame_pop_struct(rest)?;
-                self.thread_id = id;
+                self.progress.thread_id = id;
                 (rest, Record::FramePop(count.into()))
             }
             9 => {
                 let (rest, (id, name)) = thread::thread_name_struct(rest)?;
-                self.thread_id = id;
+                self.progress.thread_id = id;
                 (rest, Record::ThreadName(name))
             }
             10 => {
@@ -243,77 +216,23 @@ impl Decoder {
     }
 
     /// Records that formats 7 and later share.
-    fn shared<'a>(&mut self, input: &'a [u8], rest: &'a [u8], kind: u8) -> PResult<'a, Record<'a>> {
-        Ok(match kind {
-            5 => {
-                let (rest, trace) = native::native_trace(rest, &mut self.deltas)?;
-                (rest, Record::NativeTrace(trace))
-            }
-            6 => (rest, Record::MemoryMapStart),
-            7 => {
-                let (rest, header) = native::segment_header(rest)?;
-                self.segments_left = header.n_segments;
-                (rest, Record::SegmentHeader(header))
-            }
-            8 => {
-                let (rest, segment) = native::segment(rest)?;
-                (self.segment(input, rest)?, Record::Segment(segment))
-            }
-            10 => {
-                self.check_thread(input)?;
-                let (rest, name) = thread::thread_name(rest)?;
-                (rest, Record::ThreadName(name))
-            }
-            _ => {
-                let (rest, id) = thread::context_switch(rest)?;
-                self.thread_id = id;
-                (rest, Record::ContextSwitch(id))
-            }
-        })
-    }
-
-    /// Counts a segment off those that were announced, and returns `rest`.
-    fn segment<'a>(
-        &mut self,
-        input: &'a [u8],
-        rest: &'a [u8],
-    ) -> Result<&'a [u8], nom::Err<Fault<'a>>> {
-        let Some(left) = self.segments_left.checked_sub(1) else {
-            let kind = FaultKind::StraySegment;
-            return Err(nom::Err::Failure(Fault { at: input, kind }));
-        };
-        self.segments_left = left;
-        Ok(rest)
-    }
-
-    #[inline]
-    fn check_thread<'a>(&self, input: &'a [u8]) -> Result<(), nom::Err<Fault<'a>>> {
-        if self.thread_id != 0 {
-            return Ok(());
-        }
-        Err(nom::Err::Failure(Fault {
-            at: input,
-            kind: FaultKind::NoThread,
-        }))
-    }
-
-    #[inline]
-    fn check_segments<'a>(&self, input: &'a [u8], kind: u32) -> Result<(), nom::Err<Fault<'a>>> {
-        let segment = if self.stream == Stream::Structs { 7 } else { 8 };
-        if self.segments_left == 0 || kind == segment {
-            return Ok(());
-        }
-        Err(nom::Err::Failure(Fault {
-            at: input,
-            kind: FaultKind::SegmentMissing,
-        }))
+    fn common<'a>(&mut self, input: &'a [u8], rest: &'a [u8], kind: u8) -> PResult<'a, Record<'a>> {
+        let (rest, record) = self.progress.common(input, rest, kind, &mut self.deltas)?;
+        Ok((rest, record.into()))
     }
 }
 
-/// How many bytes further `rest`, a suffix of `input`, starts.
-#[inline]
-fn distance(input: &[u8], rest: &[u8]) -> u64 {
-    u64::try_from(input.len().saturating_sub(rest.len())).unwrap_or(u64::MAX)
+impl<'a> From<Common<'a>> for Record<'a> {
+    fn from(record: Common<'a>) -> Self {
+        match record {
+            Common::NativeTrace(trace) => Self::NativeTrace(trace),
+            Common::MemoryMapStart => Self::MemoryMapStart,
+            Common::SegmentHeader(header) => Self::SegmentHeader(header),
+            Common::Segment(segment) => Self::Segment(segment),
+            Common::ThreadName(name) => Self::ThreadName(name),
+            Common::ContextSwitch(id) => Self::ContextSwitch(id),
+        }
+    }
 }
 
 #[cfg(test)]

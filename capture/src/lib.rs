@@ -5,21 +5,30 @@
 //! input instead of blocking, so the caller decides where bytes come from. Nothing here does I/O or
 //! starts a thread, and the container (LZ4, gzip) is the caller's.
 //!
+//! A header with [`FileFormat::Aggregated`] is followed by sums instead, [`AggregatedRecord`]s,
+//! which [`AggregatedDecoder::decode`] reads in the same way.
+//!
 //! Differences between format versions are facts of [`Version`]; parsers ask it and are never
 //! copied. What every version writes differently is normalised: allocators have one numbering
 //! ([`Allocator`]), times are milliseconds since the epoch, the thread is [`Decoder::thread_id`].
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+mod aggregated;
 mod allocator;
 mod decoder;
 mod delta;
 mod encoder;
 mod error;
 mod header;
+mod progress;
 mod record;
 mod varint;
 mod version;
 
+pub use aggregated::{
+    AggregatedAllocation, AggregatedDecoder, AggregatedEncoder, AggregatedRecord,
+    AggregatedSnapshot, CodeFrame, PythonNode, SurvivingObject,
+};
 pub use allocator::{Allocator, AllocatorKind};
 pub use decoder::Decoder;
 pub use encoder::Encoder;

@@ -7,7 +7,7 @@ pub(crate) mod memory;
 pub(crate) mod native;
 pub(crate) mod object;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod thread;
 
 pub use allocation::Allocation;

@@ -78,7 +78,8 @@ impl Version {
 
     /// Whether the header names the thread that started tracking, and how many of its outermost
     /// frames to hide.
-    pub(crate) fn has_main_thread(self) -> bool {
+    #[must_use]
+    pub fn has_main_thread(self) -> bool {
         self.0 >= 9
     }
 
@@ -91,7 +92,8 @@ impl Version {
     }
 
     /// Whether lines are computed from tables of Python's, which needs Python's version, and whether
-    /// the header says if object lifetimes are tracked.
+    /// the header says if object lifetimes are tracked. If so, an aggregated capture too has its
+    /// frames by code object and in variable-length numbers, and may list surviving objects.
     #[must_use]
     pub fn has_code_objects(self) -> bool {
         self.0 >= 12

@@ -65,12 +65,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The capture holds sums, not records.
-    #[error("{name} is an aggregated capture, which this version does not read")]
-    Aggregated {
-        /// Path, as given.
-        name: String,
-    },
+    /// Whoever looks at the records did not want more.
+    #[error("cannot pass records on")]
+    Visit(#[source] io::Error),
     /// A table outgrew its four-byte numbers.
     #[error("the capture has more than four thousand million {what}")]
     TooMany {

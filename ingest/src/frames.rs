@@ -14,6 +14,8 @@ pub struct Frame {
     pub file: StringId,
     /// Line, or 0 if it is not known.
     pub line: i32,
+    /// Whether it is a native frame, not one of Python.
+    pub is_native: bool,
 }
 
 /// Distinct frames, by number.

@@ -2,34 +2,37 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use memreport_capture::{Allocation, AllocatorKind, Decoder, FileFormat, Header, Record};
+use memreport_capture::{AggregatedDecoder, Decoder, FileFormat, Header};
 
 use crate::blocks::{Blocks, Counters};
 use crate::call_tree::CallTree;
 use crate::error::Error;
-use crate::event::{Batch, Batches, Event, RangedEvent, Snapshot, lane_of};
+use crate::event::{Batch, Batches};
+use crate::events::EventReader;
 use crate::frames::FrameTable;
-use crate::id::{FrameId, LocationId, ThreadId};
-use crate::locations::{Location, Locations, RecordedLocation};
+use crate::id::FrameId;
+use crate::locations::{Location, RecordedLocation};
 use crate::metadata::{Ending, Metadata};
-use crate::recorded::{Definitions, RecordedFrame, resolve};
+use crate::native::SymbolOptions;
+use crate::resolve::{NativeResult, resolve};
 use crate::source::{Container, Source};
-use crate::stream::{End, Stream, Visitor};
+use crate::stream::{End, Stream};
 use crate::strings::StringTable;
+use crate::sums::{SumReader, Sums};
+use crate::tables::Tables;
 use crate::temporaries::Temporaries;
-use crate::thread::{Thread, Threads};
-use crate::warning::{Warning, WarningKind, Warnings};
+use crate::thread::Thread;
+use crate::warning::{Warning, WarningKind};
 
 /// Batches under way between decoding and matching.
 const BATCHES_AHEAD: usize = 3;
-/// Snapshots after which a batch is handed on even if it has few events.
-const SNAPSHOTS_PER_BATCH: usize = 4096;
 
 /// How a capture is read. What is read does not depend on it, save for `temporary_threshold`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Lanes that a batch's events are divided into: a power of two.
     pub n_lanes: usize,
@@ -37,6 +40,8 @@ pub struct Options {
     pub events_per_batch: u32,
     /// How many allocations of its thread may lie between a temporary allocation and its end.
     pub temporary_threshold: usize,
+    /// Where symbols of native frames are looked for.
+    pub symbols: SymbolOptions,
 }
 
 impl Default for Options {
@@ -45,6 +50,7 @@ impl Default for Options {
             n_lanes: 1,
             events_per_batch: 1 << 16,
             temporary_threshold: 1,
+            symbols: SymbolOptions::default(),
         }
     }
 }
@@ -68,10 +74,21 @@ pub struct Recording {
     pub threads: Vec<Thread>,
     /// Temporary allocations, by location.
     pub temporaries: Temporaries,
+    /// What an aggregated capture holds in place of events.
+    pub sums: Option<Sums>,
+    /// How native stacks were resolved, if the capture has any.
+    pub native: Option<NativeResult>,
     /// Number of events: allocations and deallocations, failed ones included.
     pub n_events: u64,
+    /// Creations and destructions of objects, or, in an aggregated capture, objects that survived. They
+    /// count in no figure of memory.
+    pub n_object_events: u64,
     /// Number of records of any kind.
     pub n_records: u64,
+    /// Bytes read of the source, before decompression.
+    pub bytes_read: u64,
+    /// Bytes there are in the source, if that is known.
+    pub size: Option<u64>,
     /// How the capture ends.
     pub ending: Ending,
     /// What was odd on the way.
@@ -91,14 +108,19 @@ pub fn read<T>(
     counters: &Arc<Counters>,
     consume: impl FnOnce(Batches) -> T,
 ) -> Result<(Recording, T), Error> {
-    let name = source.name.clone();
+    let (name, size) = (source.name.clone(), source.size());
     let (blocks, send_blocks) = Blocks::new(source, Arc::clone(counters));
     let (full_in, full) = bounded(BATCHES_AHEAD);
     let (empty, empty_out) = bounded(BATCHES_AHEAD + 2);
+    let opened = Opened {
+        name: &name,
+        size,
+        options: &options,
+        counters,
+    };
     thread::scope(|scope| {
         scope.spawn(send_blocks);
-        let decoding =
-            scope.spawn(move || decode(&name, options, blocks, counters, full_in, empty_out));
+        let decoding = scope.spawn(move || decode(opened, blocks, full_in, empty_out));
         let consumed = consume(Batches { full, empty });
         let recording = decoding
             .join()
@@ -107,337 +129,154 @@ pub fn read<T>(
     })
 }
 
-/// Decodes the whole capture into batches, and returns what outlives them.
+/// Decodes the whole capture, events into batches, and returns what outlives them.
 fn decode(
-    name: &str,
-    options: Options,
+    source: Opened<'_>,
     mut blocks: Blocks,
-    counters: &Counters,
     full: Sender<Batch>,
     empty: Receiver<Batch>,
 ) -> Result<Recording, Error> {
-    let (header, input, offset) = read_header(name, &mut blocks)?;
-    if header.file_format == FileFormat::Aggregated {
-        return Err(Error::Aggregated {
-            name: name.to_owned(),
-        });
+    let (header, input, offset) = read_header(source.name, &mut blocks)?;
+    match header.file_format {
+        FileFormat::AllAllocations => {
+            let mut reader = EventReader::new(&header, source.options, full, empty);
+            let decoder = Decoder::new(&header, offset);
+            let end = Stream::new(decoder, &header, &mut blocks, source.counters)
+                .run(input, &mut reader)?;
+            reader.flush();
+            let n_events = reader.n_events();
+            let EventReader {
+                tables,
+                locations,
+                temporaries,
+                n_object_events,
+                last_time_ms,
+                ..
+            } = reader;
+            let read = Read {
+                tables,
+                locations: locations.finish(),
+                temporaries,
+                sums: None,
+                n_events,
+                n_object_events,
+                last_time_ms,
+            };
+            read.finish(&header, end, source, blocks.containers)
+        }
+        FileFormat::Aggregated => {
+            drop(full);
+            let mut reader = SumReader::new(&header);
+            let decoder = AggregatedDecoder::new(&header, offset);
+            let end = Stream::new(decoder, &header, &mut blocks, source.counters)
+                .run(input, &mut reader)?;
+            let last_time_ms = reader
+                .sums
+                .snapshots
+                .last()
+                .map_or(0, |snapshot| snapshot.time_ms);
+            let read = Read {
+                tables: reader.tables,
+                locations: reader.locations.finish(),
+                temporaries: Temporaries::new(0),
+                sums: Some(reader.sums),
+                n_events: 0,
+                n_object_events: reader.n_surviving_objects,
+                last_time_ms,
+            };
+            read.finish(&header, end, source, blocks.containers)
+        }
     }
-    let stream = Stream {
-        decoder: Decoder::new(&header, offset),
-        has_trailer: header.version.has_trailer(),
-        blocks: &mut blocks,
-        counters,
-    };
-    let mut reader = Reader::new(header, options, full, empty);
-    let end = stream.run(input, &mut reader)?;
-    reader.flush();
-    reader.finish(end, blocks.containers)
 }
 
-struct Reader {
-    header: Header,
-    options: Options,
-    strings: StringTable,
-    definitions: Definitions,
-    stacks: CallTree<RecordedFrame>,
-    threads: Threads,
-    /// The thread that records belong to, by memray's number and by ours.
-    current_id: u64,
-    current: ThreadId,
-    locations: Locations,
+/// What is read from, and how.
+#[derive(Clone, Copy)]
+struct Opened<'a> {
+    name: &'a str,
+    size: Option<u64>,
+    options: &'a Options,
+    counters: &'a Counters,
+}
+
+/// What was read of either kind of capture.
+struct Read {
+    tables: Tables,
+    locations: Vec<(RecordedLocation, u64)>,
     temporaries: Temporaries,
-    generation: u32,
-    saw_python_allocator: bool,
+    sums: Option<Sums>,
+    n_events: u64,
+    n_object_events: u64,
     last_time_ms: u64,
-    batch: Batch,
-    full: Sender<Batch>,
-    empty: Receiver<Batch>,
-    warnings: Warnings,
 }
 
-impl Visitor<Decoder> for Reader {
-    #[inline]
-    fn record(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
-        self.decoded(record, offset, thread_id)
-    }
-}
-
-impl Reader {
-    fn new(header: Header, options: Options, full: Sender<Batch>, empty: Receiver<Batch>) -> Self {
-        Self {
-            options,
-            strings: StringTable::default(),
-            definitions: Definitions::default(),
-            stacks: CallTree::default(),
-            threads: Threads::new(options.temporary_threshold),
-            current_id: 0,
-            current: ThreadId::default(),
-            locations: Locations::default(),
-            temporaries: Temporaries::new(options.temporary_threshold),
-            generation: 0,
-            saw_python_allocator: false,
-            last_time_ms: 0,
-            batch: Batch::new(options.n_lanes),
-            full,
-            empty,
-            warnings: Warnings::default(),
-            header,
+impl Read {
+    fn finish(
+        mut self,
+        header: &Header,
+        end: End,
+        source: Opened<'_>,
+        containers: Vec<Container>,
+    ) -> Result<Recording, Error> {
+        let ending = self.ending(header, end.ending);
+        if let Some(offset) = end.data_after_trailer {
+            self.tables
+                .warnings
+                .add(WarningKind::DataAfterTrailer, offset);
         }
-    }
-
-    #[inline]
-    fn decoded(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
-        if thread_id != self.current_id {
-            self.current_id = thread_id;
-            self.current = self.threads.intern(thread_id)?;
+        let counted = header.n_allocations;
+        if ending.is_complete() && self.sums.is_none() && counted != self.n_events {
+            self.tables.warnings.add(WarningKind::WrongRecordCount, 0);
         }
-        match record {
-            Record::Allocation(allocation) => self.allocation(allocation)?,
-            Record::CodePush(push) => self.push(push.into(), offset)?,
-            Record::FramePush(id) => self.push(id.into(), offset)?,
-            Record::FramePop(count) => self.pop(count, offset),
-            Record::Memory(memory) => self.snapshot(memory.time_ms, memory.rss),
-            Record::CodeObject(code) => {
-                let new = self.definitions.add_code(&mut self.strings, &code)?;
-                self.defined(new, offset);
-            }
-            Record::FrameIndex(frame) => {
-                let new = self.definitions.add_frame(&mut self.strings, &frame)?;
-                self.defined(new, offset);
-            }
-            Record::ThreadName(name) => {
-                let name = self.strings.intern(name)?;
-                if let Some(state) = self.threads.get_mut(self.current) {
-                    state.thread.name = name;
-                }
-            }
-            // Without native stacks nothing depends on what is mapped where.
-            Record::MemoryMapStart if self.header.native_traces => {
-                self.generation = self.generation.saturating_add(1);
-            }
-            // A context switch is done above; native stacks and object lifetimes count in no figure here.
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn defined(&mut self, new: bool, offset: u64) {
-        if !new {
-            self.warnings.add(WarningKind::DuplicateDefinition, offset);
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, frame: RecordedFrame, offset: u64) -> Result<(), Error> {
-        let Some(thread) = self.threads.get_mut(self.current) else {
-            return Ok(());
-        };
-        let n_nodes = self.stacks.len();
-        let node = self.stacks.intern(thread.node(), frame)?;
-        thread.push(node);
-        if self.stacks.len() > n_nodes && !self.definitions.contains(frame) {
-            self.warnings.add(WarningKind::UndefinedFrame, offset);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn pop(&mut self, count: u32, offset: u64) {
-        let Some(thread) = self.threads.get_mut(self.current) else {
-            return;
-        };
-        if !thread.pop(count) {
-            self.warnings.add(WarningKind::PopFromEmptyStack, offset);
-        }
-    }
-
-    #[inline]
-    fn allocation(&mut self, record: Allocation) -> Result<(), Error> {
-        let index = self.batch.n_events;
-        self.batch.n_events += 1;
-        let Allocation { address, size, .. } = record;
-        match record.allocator.kind() {
-            _ if record.failed() => {}
-            AllocatorKind::Allocation => {
-                let location = self.allocated(record, index)?;
-                self.lane(Event {
-                    address,
-                    size,
-                    location,
-                    index,
-                });
-            }
-            AllocatorKind::Deallocation => {
-                self.deallocated(address, None);
-                self.lane(Event {
-                    address,
-                    size: 0,
-                    location: LocationId::NONE,
-                    index,
-                });
-            }
-            AllocatorKind::RangedAllocation => {
-                let location = self.allocated(record, index)?;
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location,
-                    index,
-                });
-            }
-            AllocatorKind::RangedDeallocation => {
-                self.deallocated(address, Some(size));
-                let location = LocationId::NONE;
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location,
-                    index,
-                });
-            }
-        }
-        if self.batch.n_events >= self.options.events_per_batch {
-            self.flush();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn lane(&mut self, event: Event) {
-        let lane = lane_of(event.address, self.options.n_lanes);
-        if let Some(lane) = self.batch.lanes.get_mut(lane) {
-            lane.push(event);
-        }
-    }
-
-    #[inline]
-    fn allocated(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
-        let Some(thread) = self.threads.get_mut(self.current) else {
-            return Ok(LocationId::NONE);
-        };
-        // A native stack differs from call to call; its location is looked up each time.
-        let cached = if self.header.native_traces {
-            None
-        } else {
-            thread.cached(record.allocator)
-        };
-        let location = match cached {
-            Some(location) => location,
-            None => {
-                let key = RecordedLocation {
-                    node: thread.node(),
-                    thread: self.current,
-                    allocator: record.allocator,
-                    native_id: record.native_id,
-                    generation: self.generation,
-                };
-                let sequence = self.batch.first_sequence.wrapping_add(index.into());
-                let location = self.locations.intern(key, sequence)?;
-                self.saw_python_allocator |= record.allocator.name().starts_with("PYMALLOC");
-                thread.cache(record.allocator, location);
-                location
-            }
-        };
-        thread.recent.push(record.address, record.size, location);
-        Ok(location)
-    }
-
-    #[inline]
-    fn deallocated(&mut self, address: u64, length: Option<u64>) {
-        let Some(thread) = self.threads.get_mut(self.current) else {
-            return;
-        };
-        if let Some(found) = thread.recent.find(address, length) {
-            self.temporaries.add(found);
-        }
-    }
-
-    fn snapshot(&mut self, time_ms: u64, rss: u64) {
-        self.last_time_ms = time_ms;
-        self.batch.snapshots.push(Snapshot {
-            time_ms,
-            rss,
-            at: self.batch.n_events,
-        });
-        if self.batch.snapshots.len() >= SNAPSHOTS_PER_BATCH {
-            self.flush();
-        }
-    }
-
-    fn n_events(&self) -> u64 {
-        self.batch
-            .first_sequence
-            .wrapping_add(self.batch.n_events.into())
+        let threads = self.tables.threads.threads();
+        let symbols = &source.options.symbols;
+        let shown = resolve(header, &mut self.tables, &self.locations, &threads, symbols)?;
+        Ok(Recording {
+            metadata: metadata(header, &shown.locations, self.last_time_ms),
+            containers,
+            strings: self.tables.strings,
+            frames: shown.frames,
+            call_tree: shown.call_tree,
+            locations: shown.locations,
+            threads,
+            temporaries: self.temporaries,
+            sums: self.sums,
+            native: shown.native,
+            n_events: self.n_events,
+            n_object_events: self.n_object_events,
+            n_records: end.n_records,
+            bytes_read: source.counters.bytes_read.load(Ordering::Relaxed),
+            size: source.size,
+            ending,
+            warnings: self.tables.warnings.finish(),
+        })
     }
 
     /// Formats without a trailer are complete if they hold what the header counts.
-    fn ending(&self, ending: Ending) -> Ending {
-        let counted = self.header.n_allocations;
-        let without_trailer = !self.header.version.has_trailer();
+    fn ending(&self, header: &Header, ending: Ending) -> Ending {
+        let counted = header.n_allocations;
         match ending {
             Ending::Interrupted { .. }
-                if without_trailer && counted != 0 && counted == self.n_events() =>
+                if !header.version.has_trailer() && counted != 0 && counted == self.n_events =>
             {
                 Ending::Complete
             }
             ending => ending,
         }
     }
+}
 
-    /// Hands the batch on and starts the next.
-    fn flush(&mut self) {
-        let next_sequence = self.n_events();
-        let mut next = self
-            .empty
-            .try_recv()
-            .unwrap_or_else(|_| Batch::new(self.options.n_lanes));
-        next.clear(next_sequence);
-        // Nobody receives any more when the consumer has seen enough.
-        let _ = self.full.send(std::mem::replace(&mut self.batch, next));
+/// The header's facts, with what only the records tell.
+fn metadata(header: &Header, locations: &[Location], last_time_ms: u64) -> Metadata {
+    let mut metadata = Metadata::new(header);
+    let is_python = |location: &Location| location.allocator.name().starts_with("PYMALLOC");
+    if metadata.trace_python_allocators.is_none() && locations.iter().any(is_python) {
+        metadata.trace_python_allocators = Some(true);
     }
-
-    fn finish(mut self, end: End, containers: Vec<Container>) -> Result<Recording, Error> {
-        let n_events = self.n_events();
-        let ending = self.ending(end.ending);
-        if let Some(offset) = end.data_after_trailer {
-            self.warnings.add(WarningKind::DataAfterTrailer, offset);
-        }
-        if ending.is_complete() && self.header.n_allocations != n_events {
-            self.warnings.add(WarningKind::WrongRecordCount, 0);
-        }
-        let threads = self.threads.finish();
-        let locations = self.locations.finish();
-        let shown = resolve(
-            &self.header,
-            &self.definitions,
-            &self.stacks,
-            &locations,
-            &threads,
-        )?;
-        let mut metadata = Metadata::new(&self.header);
-        if metadata.trace_python_allocators.is_none() && self.saw_python_allocator {
-            metadata.trace_python_allocators = Some(true);
-        }
-        if self.header.n_allocations == 0 && self.last_time_ms != 0 {
-            // The end time of a capture that was not closed is that of its start.
-            let last = self.last_time_ms.cast_signed();
-            metadata.end_time_ms = metadata.end_time_ms.max(last);
-        }
-        Ok(Recording {
-            metadata,
-            containers,
-            strings: self.strings,
-            frames: shown.frames,
-            call_tree: shown.call_tree,
-            locations: shown.locations,
-            threads,
-            temporaries: self.temporaries,
-            n_events,
-            n_records: end.n_records,
-            ending,
-            warnings: self.warnings.finish(),
-        })
+    if header.n_allocations == 0 && last_time_ms != 0 {
+        // The end time of a capture that was not closed is that of its start.
+        metadata.end_time_ms = metadata.end_time_ms.max(last_time_ms.cast_signed());
     }
+    metadata
 }
 
 /// Reads the header. Returns it with the bytes that were read past it, and its length.

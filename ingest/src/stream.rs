@@ -3,7 +3,9 @@
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering;
 
-use memreport_capture::{Decoder, Error as CaptureError, FaultKind, Record};
+use memreport_capture::{
+    AggregatedDecoder, AggregatedRecord, Decoder, Error as CaptureError, FaultKind, Header, Record,
+};
 
 use crate::blocks::{Blocks, Counters};
 use crate::error::Error;
@@ -24,40 +26,48 @@ pub(crate) trait Decoding {
     fn hole(&self) -> CaptureError;
 }
 
-impl Decoding for Decoder {
-    type Record<'a> = Record<'a>;
+/// Both decoders have these as methods of their own.
+macro_rules! decoding {
+    ($decoder:ty, $record:ident) => {
+        impl Decoding for $decoder {
+            type Record<'a> = $record<'a>;
 
-    #[inline]
-    fn decode<'a>(
-        &mut self,
-        input: &'a [u8],
-    ) -> Result<Option<(Record<'a>, &'a [u8])>, CaptureError> {
-        self.decode(input)
-    }
+            #[inline]
+            fn decode<'a>(
+                &mut self,
+                input: &'a [u8],
+            ) -> Result<Option<($record<'a>, &'a [u8])>, CaptureError> {
+                self.decode(input)
+            }
 
-    #[inline]
-    fn is_trailer(record: &Record<'_>) -> bool {
-        matches!(record, Record::Trailer)
-    }
+            #[inline]
+            fn is_trailer(record: &$record<'_>) -> bool {
+                matches!(record, $record::Trailer)
+            }
 
-    #[inline]
-    fn thread_id(&self) -> u64 {
-        self.thread_id()
-    }
+            #[inline]
+            fn thread_id(&self) -> u64 {
+                self.thread_id()
+            }
 
-    #[inline]
-    fn offset(&self) -> u64 {
-        self.offset()
-    }
+            #[inline]
+            fn offset(&self) -> u64 {
+                self.offset()
+            }
 
-    fn n_records(&self) -> u64 {
-        self.n_records()
-    }
+            fn n_records(&self) -> u64 {
+                self.n_records()
+            }
 
-    fn hole(&self) -> CaptureError {
-        self.hole()
-    }
+            fn hole(&self) -> CaptureError {
+                self.hole()
+            }
+        }
+    };
 }
+
+decoding!(Decoder, Record);
+decoding!(AggregatedDecoder, AggregatedRecord);
 
 /// Takes records in their order.
 pub(crate) trait Visitor<D: Decoding> {
@@ -67,11 +77,11 @@ pub(crate) trait Visitor<D: Decoding> {
 
 /// A decoder, and what it decodes.
 pub(crate) struct Stream<'a, D> {
-    pub(crate) decoder: D,
+    decoder: D,
     /// Whether a capture of this version that was closed has a trailer.
-    pub(crate) has_trailer: bool,
-    pub(crate) blocks: &'a mut Blocks,
-    pub(crate) counters: &'a Counters,
+    has_trailer: bool,
+    blocks: &'a mut Blocks,
+    counters: &'a Counters,
 }
 
 /// How the data ended.
@@ -90,7 +100,23 @@ enum Step {
     End(Ending),
 }
 
-impl<D: Decoding> Stream<'_, D> {
+impl<'a, D: Decoding> Stream<'a, D> {
+    /// A stream of the records after `header`.
+    pub(crate) fn new(
+        decoder: D,
+        header: &Header,
+        blocks: &'a mut Blocks,
+        counters: &'a Counters,
+    ) -> Self {
+        let has_trailer = header.version.has_trailer();
+        Self {
+            decoder,
+            has_trailer,
+            blocks,
+            counters,
+        }
+    }
+
     /// Decodes all records; `input` are the first bytes after the header.
     pub(crate) fn run(
         mut self,

@@ -116,8 +116,8 @@ impl Threads {
         self.states.get_mut(thread.index())
     }
 
-    pub(crate) fn finish(self) -> Vec<Thread> {
-        self.states.into_iter().map(|state| state.thread).collect()
+    pub(crate) fn threads(&self) -> Vec<Thread> {
+        self.states.iter().map(|state| state.thread).collect()
     }
 }
 

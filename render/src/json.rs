@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{Ending, FrameId, LocationId, NodeId, Tally};
+use memreport_aggregate::ingest::{Ending, FrameId, LocationId, NativeResult, NodeId, Tally};
 use memreport_aggregate::{Interval, NEVER, Profile, View};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -57,8 +57,8 @@ struct Tables<'a> {
 /// Key of a row: thread, unless merged, then stack, allocator. Rows are in this order.
 type Key = (Option<u64>, usize, Allocator);
 
-/// What a row starts with: thread (or -1), allocator, stack, and the hybrid stack, of which there is none.
-type RowStart = (i128, &'static str, usize, ());
+/// What a row starts with: thread (or -1), allocator, stack, and again the stack if native frames are in it.
+type RowStart = (i128, &'static str, usize, Option<usize>);
 
 impl Tables<'_> {
     /// Writes the document, one section at a time.
@@ -74,25 +74,26 @@ impl Tables<'_> {
         map.serialize_entry("metadata", &metadata(profile))?;
         map.serialize_entry("damage", &damage(profile))?;
         map.serialize_entry("snapshots", &snapshots(profile))?;
-        map.serialize_entry("slices", &slices(profile))?;
-        map.serialize_entry("stats", &stats(profile))?;
+        // What an aggregated capture does not say is null.
+        let known = !profile.is_aggregated;
+        map.serialize_entry("slices", &known.then(|| slices(profile)))?;
+        map.serialize_entry("stats", &known.then(|| stats(profile)))?;
         map.serialize_entry("threads", &threads(profile))?;
         map.serialize_entry(
             "high_water_mark",
             &self.section(&View::peak(profile, whole)),
         )?;
         map.serialize_entry("leaks", &self.section(&View::leaks(profile, whole)))?;
-        for threshold in 0..=profile.temporaries.threshold() {
-            let view = View::temporary(profile, threshold);
-            map.serialize_entry(&format!("temporary_{threshold}"), &self.section(&view))?;
+        for threshold in 0..=profile.temporaries.threshold().max(1) {
+            let section = known.then(|| self.section(&View::temporary(profile, threshold)));
+            map.serialize_entry(&format!("temporary_{threshold}"), &section)?;
         }
         if temporal {
             let peaks = Some(profile.slices.peaks.as_slice());
-            map.serialize_entry(
-                "temporal_high_water_mark",
-                &self.temporal(peak_intervals, peaks),
-            )?;
-            map.serialize_entry("temporal_leaks", &self.temporal(leak_intervals, None))?;
+            let section = known.then(|| self.temporal(peak_intervals, peaks));
+            map.serialize_entry("temporal_high_water_mark", &section)?;
+            let section = known.then(|| self.temporal(leak_intervals, None));
+            map.serialize_entry("temporal_leaks", &section)?;
         }
         map.serialize_entry("frames", &self.frames())?;
         map.serialize_entry("stacks", &Stacks(self))?;
@@ -119,7 +120,7 @@ impl Tables<'_> {
                 sum.allocations += row.tally.allocations;
             }
             let rows = rows.into_iter().map(|(key, tally)| {
-                let (thread, allocator, stack, hybrid) = row_start(key);
+                let (thread, allocator, stack, hybrid) = self.row_start(key);
                 (
                     thread,
                     allocator,
@@ -162,7 +163,7 @@ impl Tables<'_> {
             let rows =
                 made.filter(|(_, intervals)| !intervals.is_empty())
                     .map(|(key, intervals)| {
-                        let (thread, allocator, stack, hybrid) = row_start(key);
+                        let (thread, allocator, stack, hybrid) = self.row_start(key);
                         (thread, allocator, stack, hybrid, intervals)
                     });
             TemporalSection {
@@ -176,6 +177,16 @@ impl Tables<'_> {
         }
     }
 
+    fn row_start(&self, (thread, stack, allocator): Key) -> RowStart {
+        let hybrid = self.profile.native.is_some().then_some(stack);
+        (
+            thread.map_or(-1, i128::from),
+            allocator.name(),
+            stack,
+            hybrid,
+        )
+    }
+
     fn frames(&self) -> Vec<(String, String, i32)> {
         let named = |&id| {
             let (frame, function, file) = frame(self.profile, id);
@@ -183,10 +194,6 @@ impl Tables<'_> {
         };
         self.frames.things().iter().map(named).collect()
     }
-}
-
-fn row_start((thread, stack, allocator): Key) -> RowStart {
-    (thread.map_or(-1, i128::from), allocator.name(), stack, ())
 }
 
 /// A section that has two parts.
@@ -198,14 +205,14 @@ struct Parts<T> {
 
 #[derive(Serialize)]
 struct Section {
-    rows: Vec<(i128, &'static str, usize, (), u64, u64)>,
+    rows: Vec<(i128, &'static str, usize, Option<usize>, u64, u64)>,
     bytes: u64,
     allocations: u64,
 }
 
 #[derive(Serialize)]
 struct TemporalSection<'a> {
-    rows: Vec<(i128, &'static str, usize, (), Vec<IntervalRow>)>,
+    rows: Vec<(i128, &'static str, usize, Option<usize>, Vec<IntervalRow>)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     high_water_mark_by_snapshot: Option<&'a [u64]>,
 }
@@ -293,7 +300,8 @@ fn metadata(profile: &Profile) -> Value {
         "python": metadata.python.map(|version| version.to_string()),
         "start_time_ms": metadata.start_time_ms,
         "end_time_ms": metadata.end_time_ms,
-        "total_allocations": profile.counts.events,
+        "total_allocations": (!profile.is_aggregated).then_some(profile.counts.events),
+        "object_events": profile.counts.object_events,
         "total_frames": profile.frames.as_slice().len() - 1,
         "peak_memory": profile.slices.peak(),
         "command_line": metadata.command_line,
@@ -302,7 +310,7 @@ fn metadata(profile: &Profile) -> Value {
         "python_allocator": metadata.python_allocator,
         "has_native_traces": metadata.has_native_traces,
         "trace_python_allocators": metadata.trace_python_allocators,
-        "file_format": "ALL_ALLOCATIONS",
+        "file_format": if profile.is_aggregated { "AGGREGATED_ALLOCATIONS" } else { "ALL_ALLOCATIONS" },
     })
 }
 
@@ -323,10 +331,28 @@ fn damage(profile: &Profile) -> Value {
         "ending": kind,
         "text": profile.ending.to_string(),
         "offset": offset,
+        "bytes_read": (!profile.ending.is_complete()).then_some(profile.bytes_read),
+        "size": profile.size.filter(|_| !profile.ending.is_complete()),
+        "last_time_ms": profile.slices.times_ms.iter().max(),
         "warnings": warnings,
+        "native": profile.native.as_ref().map(native),
         "implicit_frees": profile.counts.implicit_frees,
         "implicit_unmaps": profile.counts.implicit_unmaps,
         "unknown_deallocations": profile.counts.unknown_deallocations,
+    })
+}
+
+fn native(native: &NativeResult) -> Value {
+    let symbols = &native.symbols;
+    let faults: Vec<String> = symbols.faults.iter().map(ToString::to_string).collect();
+    json!({
+        "addresses": symbols.n_addresses,
+        "unresolved": symbols.n_unresolved,
+        "unmapped": symbols.n_unmapped,
+        "modules": symbols.n_modules,
+        "faults": faults,
+        "unmerged_stacks": native.n_unmerged,
+        "damaged_stacks": native.n_damaged,
     })
 }
 

@@ -3,19 +3,23 @@
 //! Each output is an [`Output`] and knows neither where its bytes go nor what was typed. All of them
 //! are views of one [`Profile`], so no two can disagree.
 
+mod doubts;
 mod error;
 mod frame_class;
 mod html;
 mod json;
+mod records;
 mod speedscope;
 mod stacks;
 mod units;
 
 pub use memreport_aggregate as aggregate;
 
+pub use doubts::doubts;
 pub use error::Error;
 pub use html::{FirstView, Html};
 pub use json::Json;
+pub use records::record_json;
 pub use speedscope::Speedscope;
 pub use units::{Units, format_bytes, format_count, format_duration};
 

@@ -41,6 +41,17 @@ export function peakColumns(edges, peaks, width, least) {
 }
 
 /**
+ * @template {Int32Array | Uint32Array | Float64Array} T
+ * @param {T} column
+ * @returns {T} the same with room for twice as many
+ */
+export function doubled(column) {
+  const out = new /** @type {any} */ (column.constructor)(2 * column.length);
+  out.set(column);
+  return out;
+}
+
+/**
  * @param {Float64Array} values
  * @returns {number} where the largest value is first reached; 0 if there is none
  */

@@ -6,3 +6,11 @@ export class DamagedReport extends Error {
     this.name = 'DamagedReport';
   }
 }
+
+/**
+ * @param {unknown} error
+ * @returns {string} what it says
+ */
+export function reasonOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}

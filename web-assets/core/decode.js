@@ -28,13 +28,15 @@ export const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
  * @property {'peak' | 'leaks'} mode the first view
  * @property {number} peak_bytes
  * @property {number} leaked_bytes heap at the end
- * @property {number} allocations
- * @property {number} allocated_bytes
+ * @property {number | null} allocations null if the capture does not say
+ * @property {number | null} allocated_bytes the same
  * @property {number} records
  * @property {string[]} threads
  * @property {string[]} allocators
  * @property {string[]} warnings
  * @property {number} snapshot_stride
+ * @property {boolean} [aggregated] the capture holds only sums: what was live at the peak, and what was left at the end
+ * @property {number} [peak_slice] if so, the slice of that peak; no row starts before it
  * @property {{strings: number, frames: number, nodes: number, locations: number, snapshots: number, rows: number}} counts
  * @property {Record<string, number>} sections
  */
@@ -176,6 +178,7 @@ export async function decodeModel(meta, sections, pause = async () => {}) {
   };
   if (!(meta.counts.nodes >= 1)) throw new DamagedReport('no root');
   const snapshots = decodeSnapshots(open('SNAP'), meta.counts.snapshots);
+  if (meta.aggregated && snapshots.slicePeak[meta.peak_slice ?? -1] === undefined) throw new DamagedReport('no slice of the peak');
   const string = decodeStrings(open('STRS'), meta.counts.strings);
   const frames = decodeFrames(open('FRAM'), meta);
   await pause();

@@ -1,10 +1,25 @@
+import { argmax } from './columns.js';
 import { formatBytes, formatCount, formatNumberOf, formatTime, timeDigits } from './format.js';
 
 /** @typedef {import('./answer.js').Answer} Answer */
 /** @typedef {import('./axis.js').TimeAxis} TimeAxis */
+/** @typedef {import('./state.js').Mode} Mode */
 /** @typedef {import('./state.js').State} State */
 
 const NO_CURVE = 'The program ended before the first memory sample was taken, so there is no curve over time.';
+const ONLY_SUMS =
+  'The capture holds only sums (memray run --aggregate), so the moment of the peak, ranges and all that lies in between are not in the file.';
+const AT_THE_END = 'What is still in use when the run ends counts too, so not all of it need be a leak.';
+
+/**
+ * @param {Mode} mode
+ * @param {boolean} wholeRun whether the range is always the whole run
+ * @returns {string} what is asked, in a few words
+ */
+export function question(mode, wholeRun) {
+  if (mode === 'peak') return wholeRun ? 'Peak of the run' : 'Peak in range';
+  return wholeRun ? 'Left over at the end' : 'Left over from range';
+}
 
 /**
  * What is shown, in words: where the marked slice lies and why the sampled line reads lower there, or what "left over"
@@ -15,7 +30,9 @@ const NO_CURVE = 'The program ended before the first memory sample was taken, so
  * @returns {string[]} sentences
  */
 export function explain(state, answer, axis) {
-  const out = state.mode === 'peak' ? explainPeak(state, answer, axis) : explainLeftOver(state, answer, axis);
+  const { aggregated, counts } = answer.model.meta;
+  const about = aggregated || counts.snapshots === 0 ? explainRun : state.mode === 'peak' ? explainPeak : explainLeftOver;
+  const out = about(state, answer, axis);
   if (state.thread >= 0) {
     const { threads } = answer.model.meta;
     out.push(`Shown below: the ${formatBytes(answer.bytes, state.units)} of it in thread ${threads[state.thread]}.`);
@@ -36,6 +53,29 @@ export function caution(state, answer) {
 }
 
 /**
+ * Of a run that has no ranges.
+ * @param {State} state
+ * @param {Answer} answer
+ * @returns {string[]}
+ */
+function explainRun(state, answer) {
+  const { meta, snapshotHeap } = answer.model;
+  const { wholeBytes } = answer;
+  const bytes = formatBytes(wholeBytes, state.units);
+  const out = [];
+  if (state.mode === 'peak') {
+    const sampled = snapshotHeap[argmax(snapshotHeap)];
+    out.push(`Peak heap of the whole run: ${bytes}.`);
+    if (sampled < wholeBytes) out.push(`The heap line is sampled and reads at most ${below(sampled, wholeBytes, state)}.`);
+  } else {
+    out.push(`Left over from the whole run: ${bytes}${countInWords(answer)}, allocated and not freed by the end.`, AT_THE_END);
+  }
+  if (meta.aggregated) out.push(ONLY_SUMS);
+  if (snapshotHeap.length === 0) out.push(NO_CURVE);
+  return out;
+}
+
+/**
  * @param {State} state
  * @param {Answer} answer
  * @param {TimeAxis} axis
@@ -45,7 +85,6 @@ function explainPeak(state, answer, axis) {
   const { slicePeak } = answer.model;
   const { slice } = answer;
   const peak = formatBytes(slicePeak[slice], state.units);
-  if (axis.slices === 1) return [`Peak heap of the whole run: ${peak}.`, NO_CURVE];
   const range = rangeInWords(state, axis);
   if (slicePeak[slice] === 0) return [`Peak heap in ${range}: nothing was allocated.`];
   return [`Peak heap in ${range}: ${peak}, reached ${sliceInWords(slice, axis).where} (marked slice).`, whyLower(state, answer, axis)];
@@ -104,16 +143,20 @@ function sliceInWords(slice, axis) {
  */
 function explainLeftOver(state, answer, axis) {
   const bytes = formatBytes(answer.wholeBytes, state.units);
-  if (axis.slices === 1) return [`Left over from the whole run: ${bytes}, allocated and not freed by the end.`, NO_CURVE];
   const end = axis.times[state.hi + 1];
   const by = formatTime(end, timeDigits(end - axis.times[state.lo]));
-  const count = answer.keep === null ? ` in ${formatNumberOf(answer.count, 'allocation')}` : '';
   return [
-    `Left over from ${rangeInWords(state, axis)}: ${bytes}${count}, allocated in this range and not freed by ${by}.`,
-    state.hi === axis.slices - 1
-      ? 'What is still in use when the run ends counts too, so not all of it need be a leak.'
-      : 'What is freed later, or still in use, counts too, so not all of it need be a leak.',
+    `Left over from ${rangeInWords(state, axis)}: ${bytes}${countInWords(answer)}, allocated in this range and not freed by ${by}.`,
+    state.hi === axis.slices - 1 ? AT_THE_END : 'What is freed later, or still in use, counts too, so not all of it need be a leak.',
   ];
+}
+
+/**
+ * @param {Answer} answer
+ * @returns {string} '' if it is not known: of one thread only its own share is counted
+ */
+function countInWords(answer) {
+  return answer.keep === null ? ` in ${formatNumberOf(answer.count, 'allocation')}` : '';
 }
 
 /**

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Answer } from './answer.js';
 import { TimeAxis } from './axis.js';
 import { decodeModel } from './decode.js';
-import { caution, explain } from './explain.js';
-import { defaultState } from './state.js';
+import { caution, explain, question } from './explain.js';
+import { defaultState, limitsOf } from './state.js';
 import { encode } from './testing.js';
 
 const MIB = 1 << 20;
@@ -26,7 +26,7 @@ async function words(change, snapshots = 2) {
     meta: { end_ms: 1780000003000, leaked_bytes: MIB, threads: ['MainThread', 'worker'] },
   });
   const answer = new Answer(await decodeModel(meta, sections));
-  const state = { ...defaultState({ slices: snapshots + 1, mode: 'peak', threads: 2, frames: 2 }), ...change };
+  const state = { ...defaultState({ slices: snapshots + 1, mode: 'peak', threads: 2, frames: 2, wholeRun: false }), ...change };
   answer.ask(state);
   const axis = new TimeAxis(answer.model.snapshotTime, 3000);
   return { text: explain(state, answer, axis).join(' ').replaceAll('\u00a0', ' '), caution: caution(state, answer) };
@@ -57,4 +57,41 @@ test('a thread filter says how much of it is shown', async () => {
 
 test('without a snapshot there is no time', async () => {
   assert.match((await words({}, 0)).text, /^Peak heap of the whole run: 1\.0 MiB\. The program ended before the first memory sample/);
+  assert.doesNotMatch((await words({}, 0)).text, /sums/);
+  assert.match((await words({ mode: 'leaks' }, 0)).text, /^Left over from the whole run: 1\.0 MiB in 1 allocation, .*memory sample/);
+});
+
+/** @param {Partial<import('./state.js').State>} change */
+async function wordsOfSums(change) {
+  const times = [1000, 2000];
+  const { meta, sections } = encode({
+    frames: [{ function: '<root>', file: '', line: 0 }, { function: 'f', file: 'a.py', line: 1 }],
+    nodes: [{ parent: -1, frame: 0 }, { parent: 0, frame: 1 }],
+    locations: [{ node: 1, thread: 0, allocator: 0 }],
+    snapshots: times.map((time, i) => ({ time, rss: 9 * MIB, heap: (i + 2) * MIB })),
+    slices: [2, 4, 3].map((peak, i) => ({ peak: peak * MIB, moment: i })),
+    rows: [{ start: 2, end: 3, location: 0, count: 2, bytes: 3 * MIB }, { start: 2, end: NEVER, location: 0, count: 5, bytes: MIB }],
+    meta: { threads: ['MainThread', 'worker'], aggregated: true, peak_slice: 1 },
+  });
+  const answer = new Answer(await decodeModel(meta, sections));
+  const state = { ...defaultState(limitsOf(meta)), ...change };
+  answer.ask(state);
+  return explain(state, answer, new TimeAxis(answer.model.snapshotTime, 3000)).join(' ').replaceAll('\u00a0', ' ');
+}
+
+test('sums are explained without a moment, a slice or a range', async () => {
+  const peak = await wordsOfSums({});
+  assert.match(peak, /^Peak heap of the whole run: 4\.0 MiB\. The heap line is sampled and reads at most 3\.0 MiB\. The capture holds only sums \(memray run --aggregate\), so .* are not in the file\.$/);
+  assert.doesNotMatch(peak, /marked|reached|between the samples/);
+  const left = await wordsOfSums({ mode: 'leaks' });
+  assert.match(left, /^Left over from the whole run: 1\.0 MiB in 5 allocations, allocated and not freed by the end\. .*holds only sums/);
+  assert.doesNotMatch(left, /marked|this range|Peak heap/);
+  assert.match(await wordsOfSums({ thread: 1 }), /^Peak heap of the whole run: 4\.0 MiB\. .* Shown below: the 0 B of it in thread worker\.$/);
+});
+
+test('without ranges no question names one', () => {
+  for (const mode of /** @type {const} */ (['peak', 'leaks'])) {
+    assert.match(question(mode, false), /range/);
+    assert.doesNotMatch(question(mode, true), /range/);
+  }
 });

@@ -96,9 +96,9 @@ export function formatTime(ms, digits) {
   const seconds = Math.round((ms / SECOND) * scale) / scale;
   if (seconds < 60) return seconds.toFixed(digits) + NBSP + 's';
   const minutes = Math.floor(seconds / 60);
-  const rest = (seconds - 60 * minutes).toFixed(digits).padStart(digits > 0 ? digits + 3 : 2, '0') + NBSP + 's';
+  const rest = twoDigits(seconds - 60 * minutes, digits) + NBSP + 's';
   if (minutes < 60) return minutes + NBSP + 'min' + NBSP + rest;
-  return Math.floor(minutes / 60) + NBSP + 'h' + NBSP + String(minutes % 60).padStart(2, '0') + NBSP + 'min' + NBSP + rest;
+  return Math.floor(minutes / 60) + NBSP + 'h' + NBSP + twoDigits(minutes % 60) + NBSP + 'min' + NBSP + rest;
 }
 
 /**
@@ -121,10 +121,19 @@ export function timeDigits(span) {
 export function formatAxisTime(ms, step) {
   const digits = step >= SECOND ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3;
   if (ms < MINUTE) return (ms / SECOND).toFixed(digits) + NBSP + 's';
-  const seconds = ((ms % MINUTE) / SECOND).toFixed(digits).padStart(digits > 0 ? digits + 3 : 2, '0');
+  const seconds = twoDigits((ms % MINUTE) / SECOND, digits);
   const minutes = Math.floor(ms / MINUTE);
   if (minutes < 60) return minutes + ':' + seconds;
-  return Math.floor(minutes / 60) + ':' + String(minutes % 60).padStart(2, '0') + ':' + seconds;
+  return Math.floor(minutes / 60) + ':' + twoDigits(minutes % 60) + ':' + seconds;
+}
+
+/**
+ * @param {number} value
+ * @param {number} [digits] decimals
+ * @returns {string} with at least two digits before them
+ */
+function twoDigits(value, digits = 0) {
+  return value.toFixed(digits).padStart(digits > 0 ? digits + 3 : 2, '0');
 }
 
 /**

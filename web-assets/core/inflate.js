@@ -65,15 +65,20 @@ class BitReader {
     this.held = 0;
   }
 
+  /** @param {number} n bits to hold at least, at most 16 */
+  need(n) {
+    while (this.held < n) {
+      this.hold |= this.source[this.pos++] << this.held;
+      this.held += 8;
+    }
+  }
+
   /**
    * @param {number} n at most 16
    * @returns {number}
    */
   take(n) {
-    while (this.held < n) {
-      this.hold |= this.source[this.pos++] << this.held;
-      this.held += 8;
-    }
+    this.need(n);
     const value = this.hold & ((1 << n) - 1);
     this.hold >>>= n;
     this.held -= n;
@@ -85,10 +90,7 @@ class BitReader {
    * @returns {number}
    */
   symbol(codes) {
-    while (this.held < codes.bits) {
-      this.hold |= this.source[this.pos++] << this.held;
-      this.held += 8;
-    }
+    this.need(codes.bits);
     const entry = codes.table[this.hold & (codes.table.length - 1)];
     const length = entry & 15;
     if (length === 0) throw new DamagedReport('unknown code');

@@ -1,3 +1,5 @@
+import { doubled } from './columns.js';
+
 /** @typedef {import('./view.js').View} View */
 
 const MIN_WIDTH = 0.5;
@@ -76,12 +78,10 @@ export class FlameLayout {
   }
 
   grow() {
-    const n = 2 * this.x.length;
-    const { x, width, level, node } = this;
-    (this.x = new Float64Array(n)).set(x);
-    (this.width = new Float64Array(n)).set(width);
-    (this.level = new Int32Array(n)).set(level);
-    (this.node = new Int32Array(n)).set(node);
+    this.x = doubled(this.x);
+    this.width = doubled(this.width);
+    this.level = doubled(this.level);
+    this.node = doubled(this.node);
   }
 
   /**

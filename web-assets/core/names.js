@@ -1,3 +1,5 @@
+import { FLAG_NATIVE } from './decode.js';
+
 /** @typedef {import('./decode.js').Model} Model */
 
 /** How many hues files are spread over. */
@@ -48,6 +50,14 @@ export class FrameNames {
   }
 
   /**
+   * @param {number} frame
+   * @returns {boolean} whether it is of compiled code
+   */
+  isNative(frame) {
+    return (this.model.frameFlags[frame] & FLAG_NATIVE) !== 0;
+  }
+
+  /**
    * Hue by file. Only the file and its folder count, so that a report from another machine has the same colours.
    * @param {number} frame
    * @returns {number} 0..HUES-1
@@ -56,6 +66,14 @@ export class FrameNames {
     const file = this.model.frameFile[frame];
     if (this.hues[file] < 0) this.hues[file] = hash(lastParts(this.model.string(file), 2)) % HUES;
     return this.hues[file];
+  }
+
+  /**
+   * @param {number} frame
+   * @returns {number} its hue, among those of native frames if it is one: 0..2*HUES-1
+   */
+  shade(frame) {
+    return this.hue(frame) + (this.isNative(frame) ? HUES : 0);
   }
 }
 

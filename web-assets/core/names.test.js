@@ -13,7 +13,7 @@ async function names() {
       { function: 'load', file: '/home/ana/shop/catalog.py', line: 40 },
       { function: 'load', file: 'C:\\Users\\bo\\shop\\catalog.py', line: 41, source: '    rows = read()\n' },
       { function: LONG, file: '', line: 0 },
-      { function: 'load', file: '/srv/shop/catalog.py', line: 7 },
+      { function: 'load', file: '/srv/shop/catalog.py', line: 7, flags: 5 },
     ],
     nodes: [{ parent: -1, frame: 0 }],
     locations: [],
@@ -37,4 +37,11 @@ test('the same file has the same hue on every machine', async () => {
   const of = await names();
   assert.equal(of.hue(1), of.hue(4));
   for (let f = 0; f < 5; f++) assert.ok(of.hue(f) >= 0 && of.hue(f) < HUES);
+});
+
+test('native frames have hues of their own', async () => {
+  const of = await names();
+  assert.deepEqual([1, 4].map((f) => of.isNative(f)), [false, true]);
+  assert.equal(of.shade(1), of.hue(1));
+  assert.equal(of.shade(4), of.hue(1) + HUES);
 });

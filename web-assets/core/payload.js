@@ -1,4 +1,4 @@
-import { DamagedReport } from './damage.js';
+import { DamagedReport, reasonOf } from './damage.js';
 import { gunzip } from './inflate.js';
 
 /**
@@ -27,7 +27,7 @@ export async function inflateSection(tag, parts, length, fallback = false) {
   try {
     return native ? await inflateNatively(parts, length) : gunzip(joinParts(parts), length);
   } catch (error) {
-    throw new DamagedReport('section ' + tag + ': ' + (error instanceof Error ? error.message : String(error)));
+    throw new DamagedReport('section ' + tag + ': ' + reasonOf(error));
   }
 }
 

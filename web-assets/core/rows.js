@@ -132,13 +132,15 @@ export class RowStore {
 
   /**
    * The slice with the highest peak in `lo..hi`. Ties: the largest moment, then the smallest slice, so that the whole
-   * run shows exactly the state at the high water mark, and a plateau is marked where it begins.
+   * run shows exactly the state at the high water mark, and a plateau is marked where it begins. An aggregated capture
+   * knows the peak of one slice only, which is the answer for the whole run.
    * @param {number} lo
    * @param {number} hi
    * @returns {number}
    */
   peakSlice(lo, hi) {
-    const { slicePeak, sliceMoment } = this.model;
+    const { meta, slicePeak, sliceMoment } = this.model;
+    if (meta.aggregated) return /** @type {number} */ (meta.peak_slice);
     let best = lo;
     for (let s = lo + 1; s <= hi; s++) {
       if (slicePeak[s] < slicePeak[best]) continue;

@@ -82,3 +82,41 @@ test('an empty profile has an answer', async () => {
   assert.equal(store.bytes.length, 0);
   assert.equal(NEVER, 0xffffffff);
 });
+
+/** @param {number} [peakSlice] */
+function sums(peakSlice) {
+  return encode({
+    frames: [{ function: '<root>', file: '', line: 0 }, { function: 'f', file: '', line: 0 }],
+    nodes: [{ parent: -1, frame: 0 }, { parent: 0, frame: 1 }],
+    locations: [{ node: 0, thread: 0, allocator: 0 }, { node: 1, thread: 0, allocator: 0 }],
+    snapshots: [1, 2, 3].map((i) => ({ time: 10 * i, rss: 1, heap: 90 })),
+    // Samples elsewhere read as much as the peak, and come later.
+    slices: [90, 90, 90, 90].map((peak, moment) => ({ peak, moment })),
+    rows: [
+      { start: 2, end: 3, location: 0, count: 4, bytes: 40 },
+      { start: 2, end: NEVER, location: 1, count: 1, bytes: 50 },
+      { start: 3, end: NEVER, location: 0, count: 3, bytes: 7 },
+    ],
+    meta: { aggregated: true, ...(peakSlice === undefined ? {} : { peak_slice: peakSlice }) },
+  });
+}
+
+test('of an aggregated capture the peak is that of the slice it names', async () => {
+  const { meta, sections } = sums(1);
+  const store = new RowStore(await decodeModel(meta, sections));
+  for (const indexed of [false, true]) {
+    if (indexed) await store.buildIndex();
+    assert.equal(store.peakSlice(0, 3), 1);
+    store.askPeak(store.peakSlice(0, 3));
+    assert.deepEqual([[...store.bytes], [...store.count]], [[40, 50], [4, 1]]);
+    store.askLeftOver(0, 3);
+    assert.deepEqual([[...store.bytes], [...store.count]], [[7, 50], [3, 1]]);
+  }
+});
+
+test('an aggregated capture without the slice of its peak is damage', async () => {
+  for (const slice of [undefined, -1, 4, 0.5]) {
+    const { meta, sections } = sums(slice);
+    await assert.rejects(decodeModel(meta, sections), { name: 'DamagedReport' }, String(slice));
+  }
+});

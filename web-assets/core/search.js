@@ -1,3 +1,5 @@
+import { subtreeSum } from './view.js';
+
 /** @typedef {import('./decode.js').Model} Model */
 /** @typedef {import('./view.js').View} View */
 
@@ -76,11 +78,7 @@ export class Search {
       this.view = view;
       this.outermost = this.findOutermost(view, match);
     }
-    const { firstLocation, nodeEnd } = this.model;
-    const sum = view.sumBytes;
-    let total = 0;
-    for (const node of this.outermost) total += sum[firstLocation[nodeEnd[node]]] - sum[firstLocation[node]];
-    return total;
+    return this.outermost.reduce((total, node) => total + subtreeSum(this.model, node, view.sumBytes), 0);
   }
 
   /**

@@ -1,3 +1,4 @@
+/** @typedef {import('./decode.js').Meta} Meta */
 /** @typedef {import('./format.js').Units} Units */
 /** @typedef {'peak' | 'leaks'} Mode */
 
@@ -15,11 +16,30 @@
  * @property {Units} units
  */
 
-/** @typedef {{slices: number, mode: Mode, threads: number, frames: number}} Limits what a state must fit */
+/**
+ * What a state must fit.
+ *
+ * @typedef {object} Limits
+ * @property {number} slices
+ * @property {Mode} mode the first view
+ * @property {number} threads
+ * @property {number} frames
+ * @property {boolean} wholeRun whether the range cannot be chosen: it is always the whole run
+ */
 
 const HIDE_IRRELEVANT = 1;
 // Longer paths come from runaway recursion; a link with thousands of numbers is of no use.
 const MAX_ZOOM = 500;
+
+/**
+ * What a state of this capture must fit. Sums alone have no ranges; nor is there one without a single snapshot.
+ * @param {Meta} meta
+ * @returns {Limits}
+ */
+export function limitsOf({ mode, threads, counts, aggregated = false }) {
+  const { frames, snapshots } = counts;
+  return { slices: snapshots + 1, mode, threads: threads.length, frames, wholeRun: aggregated || snapshots === 0 };
+}
 
 /**
  * @param {Limits} limits
@@ -71,7 +91,7 @@ export function fromHash(hash, limits) {
   if (range !== null) {
     const lo = Number(range[1]);
     const hi = Number(range[2]);
-    if (lo <= hi && hi < limits.slices) Object.assign(state, { lo, hi });
+    if (lo <= hi && hi < limits.slices && !limits.wholeRun) Object.assign(state, { lo, hi });
   }
   const mode = params.get('m');
   if (mode === 'peak' || mode === 'leaks') state.mode = mode;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultState, fromHash, toHash } from './state.js';
+import { defaultState, fromHash, limitsOf, toHash } from './state.js';
 import { randomNumbers } from './testing.js';
 
-const limits = { slices: 100, mode: /** @type {'leaks'} */ ('leaks'), threads: 4, frames: 50 };
+const limits = { slices: 100, mode: /** @type {'leaks'} */ ('leaks'), threads: 4, frames: 50, wholeRun: false };
 
 test('the default state leaves the address alone', () => {
   assert.equal(toHash(defaultState(limits), limits), '');
@@ -37,4 +37,20 @@ test('what is unknown or out of range falls back silently', () => {
 
 test('a path thousands of frames long is not put into the address', () => {
   assert.equal(toHash({ ...defaultState(limits), zoom: new Array(5000).fill(1) }, limits), '');
+});
+
+test('without ranges the address has none, whatever it says', () => {
+  const whole = { ...limits, wholeRun: true };
+  const state = fromHash('#r=5-9&m=peak&t=2&q=x', whole);
+  assert.deepEqual(state, { ...defaultState(whole), mode: 'peak', thread: 2, query: 'x' });
+  assert.equal(toHash(state, whole), '#m=peak&t=2&q=x');
+});
+
+test('a capture of sums, or without a snapshot, has no ranges', () => {
+  const counts = { strings: 1, frames: 50, nodes: 1, locations: 0, snapshots: 99, rows: 0 };
+  const meta = /** @type {import('./decode.js').Meta} */ ({ mode: 'leaks', threads: ['a', 'b', 'c', 'd'], counts });
+  assert.deepEqual(limitsOf(meta), limits);
+  assert.deepEqual(limitsOf({ ...meta, aggregated: false }), limits);
+  assert.deepEqual(limitsOf({ ...meta, aggregated: true }), { ...limits, wholeRun: true });
+  assert.deepEqual(limitsOf({ ...meta, counts: { ...counts, snapshots: 0 } }), { ...limits, slices: 1, wholeRun: true });
 });

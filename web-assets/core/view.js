@@ -1,3 +1,5 @@
+import { doubled } from './columns.js';
+
 /** @typedef {import('./decode.js').Model} Model */
 
 const NOT_LOOKED_INTO = -2;
@@ -60,16 +62,6 @@ export class View {
   }
 
   grow() {
-    /**
-     * @template {Int32Array | Uint32Array} T
-     * @param {T} column
-     * @returns {T}
-     */
-    const doubled = (column) => {
-      const out = new /** @type {any} */ (column.constructor)(2 * column.length);
-      out.set(column);
-      return out;
-    };
     this.frame = doubled(this.frame);
     this.parent = doubled(this.parent);
     this.depth = doubled(this.depth);
@@ -122,14 +114,10 @@ export class View {
    * @returns {number}
    */
   total(v, sum) {
-    const { firstLocation, nodeEnd } = this.model;
     const base = this.base[v];
-    if (base >= 0) return sum[firstLocation[nodeEnd[base]]] - sum[firstLocation[base]];
+    if (base >= 0) return subtreeSum(this.model, base, sum);
     let total = 0;
-    for (let i = this.start[v], end = i + this.size[v]; i < end; i++) {
-      const node = this.pool[i];
-      total += sum[firstLocation[nodeEnd[node]]] - sum[firstLocation[node]];
-    }
+    for (let i = this.start[v], end = i + this.size[v]; i < end; i++) total += subtreeSum(this.model, this.pool[i], sum);
     return total;
   }
 
@@ -217,10 +205,7 @@ export class View {
    * @returns {number} bytes that do not depend on the range, so that siblings never change places
    */
   rank(nodes) {
-    const { firstLocation, nodeEnd } = this.model;
-    let sum = 0;
-    for (const node of nodes) sum += this.order[firstLocation[nodeEnd[node]]] - this.order[firstLocation[node]];
-    return sum;
+    return nodes.reduce((sum, node) => sum + subtreeSum(this.model, node, this.order), 0);
   }
 
   /**
@@ -296,4 +281,14 @@ export class View {
     }
     return -1;
   }
+}
+
+/**
+ * @param {Model} model
+ * @param {number} node base node
+ * @param {Float64Array} sum a running sum over the locations
+ * @returns {number} what the node and all below it hold
+ */
+export function subtreeSum({ firstLocation, nodeEnd }, node, sum) {
+  return sum[firstLocation[nodeEnd[node]]] - sum[firstLocation[node]];
 }

@@ -8,7 +8,7 @@ import { defaultState } from './state.js';
 import { encode, randomNumbers, randomProfile } from './testing.js';
 
 const profile = randomProfile({ seed: 21, nodes: 900, rows: 5000, snapshots: 30, frames: 40, threads: 3 });
-const limits = { slices: 31, mode: /** @type {'peak'} */ ('peak'), threads: 3, frames: 40 };
+const limits = { slices: 31, mode: /** @type {'peak'} */ ('peak'), threads: 3, frames: 40, wholeRun: false };
 
 async function open() {
   const { meta, sections } = encode(profile);

@@ -1,5 +1,5 @@
 import { formatTime, timeDigits } from '../core/format.js';
-import { byId } from './dom.js';
+import { byId, setAria } from './dom.js';
 
 /** @typedef {import('../core/axis.js').TimeAxis} TimeAxis */
 /** @typedef {'start' | 'end' | 'window' | 'new'} Grip */
@@ -60,10 +60,7 @@ export class Brush {
    * @param {number} time
    */
   speak(handle, slice, least, most, time) {
-    handle.setAttribute('aria-valuemin', String(least));
-    handle.setAttribute('aria-valuemax', String(most));
-    handle.setAttribute('aria-valuenow', String(slice));
-    handle.setAttribute('aria-valuetext', formatTime(time, timeDigits(this.axis.span)));
+    setAria(handle, { valuemin: least, valuemax: most, valuenow: slice, valuetext: formatTime(time, timeDigits(this.axis.span)) });
   }
 
   /** @param {number} slice to mark, or -1 for none */

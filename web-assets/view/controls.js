@@ -1,6 +1,6 @@
 import { argmax } from '../core/columns.js';
-import { all, byId, make, press, setText } from './dom.js';
-import { isDark } from './palette.js';
+import { all, byId, make, press, setAria, setText } from './dom.js';
+import { darkMedia } from './palette.js';
 
 /** @typedef {import('../core/format.js').Units} Units */
 /** @typedef {import('../core/state.js').Mode} Mode */
@@ -94,7 +94,7 @@ function connectLegend(page) {
     const key = button.dataset.series ?? '';
     button.addEventListener('click', () => {
       shown[key] = !shown[key];
-      button.setAttribute('aria-pressed', String(shown[key]));
+      setAria(button, { pressed: shown[key] });
       page.drawTimeline();
     });
   }
@@ -102,30 +102,26 @@ function connectLegend(page) {
 
 /** @param {Page} page */
 function connectTheme(page) {
-  const root = document.documentElement;
+  const media = darkMedia();
   const button = byId('theme');
-  const show = () => {
-    setText(button, isDark() ? 'Light theme' : 'Dark theme');
+  const isDark = () => matchMedia(media.mediaText).matches;
+  const name = () => setText(button, isDark() ? 'Light theme' : 'Dark theme');
+  /** @param {string} text */
+  const show = (text) => {
+    media.mediaText = text;
+    name();
     page.redraw();
   };
-  button.addEventListener('click', () => {
-    root.dataset.theme = isDark() ? 'light' : 'dark';
-    show();
-  });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
-  setText(button, isDark() ? 'Light theme' : 'Dark theme');
+  name();
+  button.addEventListener('click', () => show(isDark() ? 'not all' : 'all'));
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(media.mediaText));
   // Paper is white.
-  let chosen = root.dataset.theme;
+  let chosen = '';
   window.addEventListener('beforeprint', () => {
-    chosen = root.dataset.theme;
-    root.dataset.theme = 'light';
-    show();
+    chosen = media.mediaText;
+    show('not all');
   });
-  window.addEventListener('afterprint', () => {
-    if (chosen === undefined) delete root.dataset.theme;
-    else root.dataset.theme = chosen;
-    show();
-  });
+  window.addEventListener('afterprint', () => show(chosen));
 }
 
 /**

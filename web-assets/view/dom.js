@@ -32,6 +32,15 @@ export function make(tag, text = '', className = '') {
 }
 
 /**
+ * Sets `aria-` attributes.
+ * @param {Element} element
+ * @param {Record<string, string | number | boolean>} values by the attribute's name behind `aria-`
+ */
+export function setAria(element, values) {
+  for (const [name, value] of Object.entries(values)) element.setAttribute('aria-' + name, String(value));
+}
+
+/**
  * Sets text only if it differs, which spares layout and what screen readers say.
  * @param {Element} element
  * @param {string} text
@@ -46,7 +55,7 @@ export function setText(element, text) {
  * @param {string} value of the pressed one
  */
 export function press(key, value) {
-  for (const button of all('[data-' + key + ']')) button.setAttribute('aria-pressed', String(button.dataset[key] === value));
+  for (const button of all('[data-' + key + ']')) setAria(button, { pressed: button.dataset[key] === value });
 }
 
 /**

@@ -6,6 +6,8 @@ import { byId, make } from './dom.js';
 /** @typedef {import('../core/decode.js').Model} Model */
 /** @typedef {import('../core/format.js').Units} Units */
 
+const MAX_WARNINGS = 5;
+
 /**
  * Fills the header with facts about the capture.
  * @param {Model} model
@@ -21,12 +23,12 @@ export function showFacts(model, axis, units) {
     ['Peak heap', ...size(meta.peak_bytes)],
     ['Peak RSS', ...(snapshotRss.length > 0 ? size(snapshotRss[argmax(snapshotRss)]) : ['not sampled', 'The program ended before the first sample'])],
     ['Duration', formatTime(axis.span, timeDigits(axis.span)), formatTime(axis.span, 3)],
-    ['Allocations', formatCount(meta.allocations), formatBytes(meta.allocated_bytes, units) + ' allocated in all'],
+    ['Allocations', known(meta.allocations, formatCount), known(meta.allocated_bytes, (bytes) => formatBytes(bytes, units) + ' allocated in all')],
     ['Leaked', formatBytes(meta.leaked_bytes, units), formatCount(meta.leaked_bytes) + ' bytes not freed when tracking ended'],
     ['Allocator', meta.allocator, ''],
     ['PID', String(meta.pid), ''],
     ['Python', meta.python ?? '', ''],
-    ['Capture format', String(meta.format) + (meta.native ? ', native' : ''), ''],
+    ['Capture format', String(meta.format) + (meta.native ? ', native' : '') + (meta.aggregated ? ', aggregated' : ''), ''],
     ['Samples', meta.snapshot_stride > 1 ? 'one in ' + formatCount(meta.snapshot_stride) + ' kept' : '', 'Peaks between samples are exact all the same'],
     ['Started', startInWords(meta.start_ms), ''],
   ];
@@ -34,13 +36,37 @@ export function showFacts(model, axis, units) {
 }
 
 /**
- * Lists the warnings about the capture.
+ * @param {number | null} value
+ * @param {(value: number) => string} format
+ * @returns {string} '' if the capture does not say
+ */
+function known(value, format) {
+  return value === null ? '' : format(value);
+}
+
+/**
+ * Lists the warnings about the capture; a long list is folded.
  * @param {string[]} warnings
  */
 export function showWarnings(warnings) {
-  const list = byId('warnings');
-  list.hidden = warnings.length === 0;
-  list.replaceChildren(...warnings.map((warning) => make('li', warning)));
+  const box = byId('warnings');
+  box.hidden = warnings.length === 0;
+  box.replaceChildren(list(warnings.slice(0, MAX_WARNINGS)));
+  const more = warnings.slice(MAX_WARNINGS);
+  if (more.length === 0) return;
+  const fold = make('details');
+  fold.append(make('summary', formatCount(more.length) + ' more'), list(more));
+  box.append(fold);
+}
+
+/**
+ * @param {string[]} texts
+ * @returns {HTMLElement}
+ */
+function list(texts) {
+  const out = make('ul');
+  out.append(...texts.map((text) => make('li', text)));
+  return out;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { FlameLayout, SLIVER } from '../core/layout.js';
+import { HUES } from '../core/names.js';
 import { timed } from '../core/timing.js';
 import { byId, fitCanvas } from './dom.js';
 
@@ -22,7 +23,9 @@ export const ROW = 19;
 
 const PAD = 4;
 const MIN_LABEL = 3;
-const FONT = '11.5px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
+// Width of the darker edge of native frames, and of the narrowest frame that has one.
+const EDGE = 2;
+const MIN_EDGED = 6;
 
 /**
  * The flame graph. The canvas is only as large as the visible part and sticks to the top of `#tree`; `#flame-space`
@@ -78,7 +81,7 @@ export class FlameGraph {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.putImageData(this.pixels, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.font = FONT;
+    context.font = '11.5px ' + palette.css('--mono');
     context.textBaseline = 'middle';
     context.fillStyle = palette.css('--fg');
     const charWidth = context.measureText('MMMMMMMMMM').width / 10;
@@ -100,7 +103,11 @@ export class FlameGraph {
     if (bottom <= top) return;
     for (let i = layout.first[level], end = layout.first[level + 1]; i < end; i++) {
       const [left, right] = this.extent(i, ratio);
-      words.fill(this.colour(picture, palette, i), top * width + left, top * width + right);
+      const v = layout.node[i];
+      const fills = this.faded(picture, i) ? palette.faded : palette.fills;
+      words.fill(this.colour(picture, palette, v, fills), top * width + left, top * width + right);
+      if (v <= 0 || layout.width[i] < MIN_EDGED || !this.names.isNative(picture.view.frame[v])) continue;
+      words.fill(fills[2 * HUES], top * width + left, top * width + left + Math.round(EDGE * ratio));
     }
     for (let y = top + 1; y < bottom; y++) words.copyWithin(y * width, top * width, (top + 1) * width);
     if (picture.match !== null) this.underline(picture, palette, level, ratio, bottom);
@@ -146,17 +153,24 @@ export class FlameGraph {
 
   /**
    * @param {Picture} picture
-   * @param {Palette} palette
    * @param {number} i rectangle
+   * @returns {boolean} whether it is above what is zoomed to, or a search did not find it
+   */
+  faded(picture, i) {
+    if (picture.match !== null) return !this.matches(picture, this.layout.node[i]);
+    return this.layout.level[i] < picture.view.depth[picture.zoom];
+  }
+
+  /**
+   * @param {Picture} picture
+   * @param {Palette} palette
+   * @param {number} v view node, or a sliver
+   * @param {number[]} fills
    * @returns {number} a pixel
    */
-  colour(picture, palette, i) {
-    const { view, zoom, match } = picture;
-    const v = this.layout.node[i];
+  colour(picture, palette, v, fills) {
     if (v === SLIVER || v === 0) return palette.root;
-    if (this.matches(picture, v)) return palette.match;
-    const faded = match !== null || this.layout.level[i] < view.depth[zoom];
-    return (faded ? palette.faded : palette.fills)[this.names.hue(view.frame[v])];
+    return this.matches(picture, v) ? palette.match : fills[this.names.shade(picture.view.frame[v])];
   }
 
   /**

@@ -7,7 +7,8 @@
  */
 export function installHooks(page) {
   const { rows, nodes, frames, snapshots } = page.model.meta.counts;
-  const last = page.limits.slices - 1;
+  const { slices, wholeRun } = page.limits;
+  const last = slices - 1;
   /** @param {number} slice */
   const clamp = (slice) => Math.min(last, Math.max(0, Math.trunc(slice) || 0));
   const hooks = {
@@ -17,6 +18,7 @@ export function installHooks(page) {
       nodes,
       frames,
       snapshots,
+      aggregated: page.model.meta.aggregated === true,
       get mode() {
         return page.state.mode;
       },
@@ -25,11 +27,12 @@ export function installHooks(page) {
       },
     },
     /**
+     * Does nothing where the range cannot be chosen.
      * @param {number} lo
      * @param {number} hi
      */
     async setRange(lo, hi) {
-      page.change({ lo: clamp(lo), hi: Math.max(clamp(lo), clamp(hi)) });
+      if (!wholeRun) page.change({ lo: clamp(lo), hi: Math.max(clamp(lo), clamp(hi)) });
       await nextFrame();
     },
     /** @param {Mode} mode */

@@ -1,13 +1,13 @@
 import { Answer } from '../core/answer.js';
 import { TimeAxis } from '../core/axis.js';
-import { caution, explain } from '../core/explain.js';
+import { caution, explain, question } from '../core/explain.js';
 import { formatBytes, formatPercent } from '../core/format.js';
 import { FrameNames } from '../core/names.js';
 import { Search } from '../core/search.js';
-import { fromHash, toHash } from '../core/state.js';
+import { fromHash, limitsOf, toHash } from '../core/state.js';
 import { timed } from '../core/timing.js';
 import { Brush } from './brush.js';
-import { byId, make, setText } from './dom.js';
+import { all, byId, make, setAria, setText } from './dom.js';
 import { showFacts, showWarnings } from './facts.js';
 import { FlameGraph } from './flame.js';
 import { readPalette } from './palette.js';
@@ -15,6 +15,7 @@ import { Timeline } from './timeline.js';
 import { showTreeItems } from './treeitems.js';
 
 /** @typedef {import('../core/decode.js').Model} Model */
+/** @typedef {import('../core/state.js').Mode} Mode */
 /** @typedef {import('../core/state.js').State} State */
 /** @typedef {{text: string, button: string, fix: Partial<State>}} Note why nothing is seen, and how to change that */
 
@@ -27,7 +28,7 @@ export class Page {
   constructor(model) {
     const { meta } = model;
     this.model = model;
-    this.limits = { slices: model.slicePeak.length, mode: meta.mode, threads: meta.threads.length, frames: meta.counts.frames };
+    this.limits = limitsOf(meta);
     this.state = fromHash(location.hash, this.limits);
     this.axis = new TimeAxis(model.snapshotTime, meta.end_ms - meta.start_ms);
     this.answer = new Answer(model);
@@ -45,14 +46,23 @@ export class Page {
     this.saveTimer = 0;
     /** @type {(() => void)[]} called after every change of the state */
     this.listeners = [];
-    this.openWithoutCurve();
+    this.hideWhatIsMissing();
     showWarnings(meta.warnings);
   }
 
-  /** Without a single snapshot there is no time, hence no chart and no range. */
-  openWithoutCurve() {
-    const none = this.model.snapshotTime.length === 0;
-    for (const id of ['timeline', 'legend', 'range-buttons']) byId(id).hidden = none;
+  /**
+   * Without a single snapshot there is no time, hence no chart and no range. Sums alone have a chart, but neither
+   * ranges nor slices with a peak of their own.
+   */
+  hideWhatIsMissing() {
+    const { wholeRun, slices } = this.limits;
+    for (const id of ['timeline', 'legend']) byId(id).hidden = slices === 1;
+    for (const id of ['range-buttons', 'brush-track']) byId(id).hidden = wholeRun;
+    for (const button of all('[data-mode]')) setText(button, question(/** @type {Mode} */ (button.dataset.mode), wholeRun));
+    if (!wholeRun) return;
+    this.timeline.shown.peak = false;
+    setAria(this.timeline.canvas, { label: 'Heap and resident size (RSS) over time' });
+    for (const button of all('[data-series=peak]')) button.hidden = true;
   }
 
   /** Shows everything anew, as after the address was edited. */
@@ -119,7 +129,7 @@ export class Page {
     if (answer.view !== oldView) this.zoom = -1;
     if (settled || this.zoom < 0) this.applyZoom();
     this.drawGraph(settled);
-    this.brush.markSlice(this.model.snapshotTime.length > 0 ? answer.slice : -1);
+    this.brush.markSlice(this.limits.wholeRun ? -1 : answer.slice);
     this.showWords();
     this.showNote();
     if (!settled) return;
@@ -154,7 +164,8 @@ export class Page {
    */
   fullName(v) {
     const frame = this.answer.view.frame[v];
-    return v === 0 ? this.rootLabel : this.names.functionName(frame) + ', ' + this.names.place(frame);
+    if (v === 0) return this.rootLabel;
+    return this.names.functionName(frame) + ', ' + this.names.place(frame) + (this.names.isNative(frame) ? ', native' : '');
   }
 
   /** @param {boolean} settled */
@@ -189,8 +200,8 @@ export class Page {
   /** Puts the question, the explanation and the search total into words. */
   showWords() {
     const { state, answer, search } = this;
-    const title = state.mode === 'peak' ? 'Peak in range: ' : 'Left over from range: ';
-    setText(byId('view-title'), title + formatBytes(answer.wholeBytes, state.units));
+    const { wholeRun } = this.limits;
+    setText(byId('view-title'), question(state.mode, wholeRun) + ': ' + formatBytes(answer.wholeBytes, state.units));
     const sentences = explain(state, answer, this.axis);
     const explanation = byId('explain');
     if (explanation.textContent !== sentences.join(' ')) {
@@ -199,7 +210,7 @@ export class Page {
     const warning = caution(state, answer);
     byId('caution').hidden = warning === '';
     setText(byId('caution'), warning);
-    byId('mark-legend').hidden = state.mode !== 'peak';
+    byId('mark-legend').hidden = wholeRun || state.mode !== 'peak';
     setText(byId('hit'), state.query === '' ? '' : this.matchedWords(timed('search', () => search.bytes(answer.view))));
   }
 

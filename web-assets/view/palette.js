@@ -9,9 +9,11 @@ import { HUES } from '../core/names.js';
  * @property {number} root a pixel
  * @property {number} match a pixel
  * @property {number} matchEdge a pixel
- * @property {number[]} fills a pixel for each hue
+ * @property {number[]} fills a pixel for each hue, then for each hue of native frames, then one for their edge
  * @property {number[]} faded the same, for frames that a search did not find
  */
+
+const NATIVE_CHROMA = 0.014;
 
 /** @returns {Palette} */
 export function readPalette() {
@@ -21,7 +23,9 @@ export function readPalette() {
   const lightness = Number(css('--frame-lightness'));
   const chroma = Number(css('--frame-chroma'));
   const background = parseHex(css('--bg'));
-  const colours = Array.from({ length: HUES }, (_, i) => oklchToRgb(lightness, chroma, (i * 360) / HUES));
+  // Native frames are nearly grey, so that the frames of Python stand out among them.
+  const colours = Array.from({ length: 2 * HUES }, (_, i) => oklchToRgb(lightness, i < HUES ? chroma : NATIVE_CHROMA, (i * 360) / HUES));
+  colours.push(parseHex(css('--native-edge')));
   return {
     css,
     background: pixel(background),
@@ -33,9 +37,10 @@ export function readPalette() {
   };
 }
 
-/** @returns {boolean} whether the dark theme is on, chosen or by the system */
-export function isDark() {
-  return getComputedStyle(document.documentElement).getPropertyValue('--dark').trim() === '1';
+/** @returns {MediaList} when the dark theme is on: the style sheet's first rule that depends on a medium is that theme */
+export function darkMedia() {
+  const rules = Array.from(document.styleSheets[0].cssRules);
+  return /** @type {CSSMediaRule} */ (rules.find((rule) => rule instanceof CSSMediaRule)).media;
 }
 
 /**

@@ -75,7 +75,7 @@ export class Timeline {
    */
   drawGrid(palette, units) {
     const { context, axis, width } = this;
-    context.font = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+    context.font = '11px ' + palette.css('--sans');
     context.fillStyle = palette.css('--muted');
     context.strokeStyle = palette.css('--grid');
     context.lineWidth = 1;

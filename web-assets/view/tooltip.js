@@ -54,6 +54,7 @@ export class Tooltip {
     const out = [make('div', this.names.functionName(frame), 'name')];
     if (place !== '') out.push(make('div', place, 'place'));
     if (source !== '') out.push(make('div', source, 'code'));
+    if (this.names.isNative(frame)) out.push(make('div', 'native', 'native'));
     return out;
   }
 

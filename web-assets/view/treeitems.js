@@ -1,5 +1,5 @@
 import { describeNode } from '../core/explain.js';
-import { byId, make } from './dom.js';
+import { byId, make, setAria } from './dom.js';
 
 /** @typedef {import('../core/state.js').State} State */
 /** @typedef {import('../core/view.js').View} View */
@@ -22,17 +22,15 @@ export function showTreeItems(view, focus, state, nameOf) {
   const items = shown.map((v) => {
     const item = make('div', describeNode(nameOf(v), view.bytes(v), view.count(v), whole, state));
     item.setAttribute('role', 'treeitem');
-    item.setAttribute('aria-level', String(view.depth[v] + 1));
-    item.setAttribute('aria-selected', String(v === focus));
-    if (v !== focus) item.setAttribute('aria-expanded', 'true');
+    setAria(item, { level: view.depth[v] + 1, selected: v === focus });
+    if (v !== focus) setAria(item, { expanded: true });
     item.id = 'tree-item-' + v;
     return item;
   });
   if (focus > 0) {
     const siblings = view.filledChildren(view.parent[focus]);
-    items[items.length - 1].setAttribute('aria-setsize', String(siblings.length));
-    items[items.length - 1].setAttribute('aria-posinset', String(siblings.indexOf(focus) + 1));
+    setAria(items[items.length - 1], { setsize: siblings.length, posinset: siblings.indexOf(focus) + 1 });
   }
   byId('tree-items').replaceChildren(...items);
-  byId('tree').setAttribute('aria-activedescendant', 'tree-item-' + focus);
+  setAria(byId('tree'), { activedescendant: 'tree-item-' + focus });
 }

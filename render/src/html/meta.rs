@@ -1,13 +1,12 @@
 //! META: the facts of the page's header, and what the other sections contain.
 
-use memreport_aggregate::Profile;
 use memreport_aggregate::ingest::capture::Allocator;
 use serde_json::{Map, Value, json};
 
 use super::FirstView;
 use super::payload::Tables;
+use crate::doubts::doubts;
 use crate::stacks::thread_label;
-use crate::units::format_count;
 
 /// Version of the page's tables.
 const SCHEMA: u32 = 1;
@@ -30,6 +29,8 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "allocator": metadata.python_allocator,
         "start_ms": metadata.start_time_ms,
         "end_ms": metadata.end_time_ms,
+        "aggregated": profile.is_aggregated,
+        "peak_slice": profile.slices.peak_slice(profile.slices.whole_run()),
         "native": metadata.has_native_traces,
         "python_allocators_traced": metadata.trace_python_allocators,
         "mode": match first_view { FirstView::Peak => "peak", FirstView::Leaks => "leaks" },
@@ -40,7 +41,7 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "records": profile.counts.events,
         "threads": profile.threads.iter().map(|thread| thread_label(profile, thread)).collect::<Vec<_>>(),
         "allocators": Allocator::ALL.map(Allocator::name),
-        "warnings": warnings(profile),
+        "warnings": doubts(profile).iter().map(|text| sentence(text)).collect::<Vec<_>>(),
         "snapshot_stride": profile.snapshot_stride,
         "counts": {
             "strings": tables.n_strings(),
@@ -52,30 +53,6 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         },
         "sections": sections,
     })
-}
-
-/// Sentences on what is doubtful.
-fn warnings(profile: &Profile) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if !profile.ending.is_complete() {
-        warnings.push(sentence(&profile.ending.to_string()));
-    }
-    for warning in &profile.warnings {
-        let count = format_count(warning.count);
-        warnings.push(sentence(&format!(
-            "{} ({count} times, first at byte {})",
-            warning.kind, warning.first_offset
-        )));
-    }
-    let unseen = profile.counts.implicit_frees + profile.counts.implicit_unmaps;
-    if unseen > 0 {
-        warnings.push(format!(
-            "{} blocks were allocated where another was still live: its deallocation was not seen, and is taken to have \
-             happened by then.",
-            format_count(unseen)
-        ));
-    }
-    warnings
 }
 
 /// A capital first, a full stop last.

@@ -16,6 +16,7 @@ use crate::stacks::Numbering;
 /// Flags of a frame.
 const IRRELEVANT: u8 = 1;
 const IMPORT_SYSTEM: u8 = 2;
+const NATIVE: u8 = 4;
 
 /// What the root's frame is called.
 const ROOT_NAME: &[u8] = b"<root>";
@@ -144,7 +145,8 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
         } else {
             0
         };
-        out.bytes(&[irrelevant | import])
+        let native = if frame.is_native { NATIVE } else { 0 };
+        out.bytes(&[irrelevant | import | native])
     })
 }
 
