@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use support::captures::Corpus;
 use support::figures::{SECTIONS, index, integer, slice_peaks, threads_add_up};
 use support::profiles::{
-    assert_none, json, profile, profile_in, readable_captures, report, speedscope, stack, thinned,
+    aggregated_captures, assert_none, captures_of_events, json, profile, profile_in, report,
+    speedscope, stack, thinned,
 };
 
 fn oracle(name: &str) -> Value {
@@ -505,7 +506,7 @@ fn merged_rows_are_one_a_stack_and_allocator() {
 /// Runs a check of every capture: thinned not at all, a little, and as far as it goes.
 fn for_every_capture(check: impl Fn(&str, &Profile, &mut Vec<String>)) {
     let mut wrong = Vec::new();
-    for name in readable_captures() {
+    for name in captures_of_events() {
         for max in [10_000, 3, 1] {
             let profile = profile_in(&Corpus::own(), &name, &thinned(max));
             check(&format!("{name} thinned to {max}"), &profile, &mut wrong);
@@ -628,7 +629,7 @@ fn at_every_location_live_bytes_belong_to_live_allocations() {
 
 #[test]
 fn threads_add_up_to_the_whole() {
-    for name in readable_captures() {
+    for name in captures_of_events() {
         let document = json(&profile(&name));
         for section in SECTIONS {
             assert!(threads_add_up(&document, section), "{name} {section}");
@@ -649,7 +650,7 @@ fn threads_add_up_to_the_whole() {
 
 #[test]
 fn speedscope_profiles_hold_all_that_has_a_stack() {
-    for name in readable_captures() {
+    for name in captures_of_events() {
         let profile = profile(&name);
         let document = speedscope(&profile);
         for (view_name, view) in [
@@ -698,6 +699,36 @@ fn reports_do_not_depend_on_how_many_events_are_worked_on_at_a_time() {
                 with(events_per_batch) == whole,
                 "{name} by {events_per_batch}"
             );
+        }
+    }
+}
+
+/// An aggregated capture holds the peak and the leaks, and nothing about time.
+#[test]
+fn aggregated_captures_have_both_views_and_nothing_that_is_not_in_the_file() {
+    for name in aggregated_captures() {
+        let profile = profile(&name);
+        let document = json(&profile);
+        let of = |section: &str, key: &str| document[section]["merged"][key].clone();
+        assert_eq!(
+            of("high_water_mark", "bytes"),
+            document["metadata"]["peak_memory"],
+            "{name}"
+        );
+        assert_eq!(
+            of("leaks", "bytes"),
+            profile.slices.heap.last().copied().unwrap(),
+            "{name}"
+        );
+        for section in [
+            "slices",
+            "stats",
+            "temporary_0",
+            "temporary_1",
+            "temporal_high_water_mark",
+            "temporal_leaks",
+        ] {
+            assert!(document[section].is_null(), "{name}: {section}");
         }
     }
 }

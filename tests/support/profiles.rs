@@ -26,11 +26,19 @@ pub(crate) fn profile_in(corpus: &Corpus, name: &str, options: &Options) -> Prof
     profile_of(&corpus.bytes(name), options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names of a capture's profile-able files in the repository: all but the one that is cut within
-/// its only compressed block.
-pub(crate) fn readable_captures() -> Vec<String> {
+/// The names of the repository's captures that hold every event: all but the aggregated ones, and the
+/// one that is cut within its only compressed block.
+pub(crate) fn captures_of_events() -> Vec<String> {
     let names = Corpus::own().entries().into_iter().map(|entry| entry.name);
-    names.filter(|name| name != "v13-cut").collect()
+    names
+        .filter(|name| name != "v13-cut" && !name.contains("aggregate"))
+        .collect()
+}
+
+/// The names of the repository's aggregated captures.
+pub(crate) fn aggregated_captures() -> Vec<String> {
+    let names = Corpus::own().entries().into_iter().map(|entry| entry.name);
+    names.filter(|name| name.contains("aggregate")).collect()
 }
 
 pub(crate) fn thinned(max_memory_records: usize) -> Options {

@@ -130,7 +130,7 @@ mod tests {
             ),
             ("_ZN3foo17h0123456789abcdefE", "foo"),
             (
-                "_ZN71_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
+                "_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17h0123456789abcdefE",
                 "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
             ),
             ("_RNvC6_123foo3bar", "123foo::bar"),

@@ -200,3 +200,95 @@ impl MemoryMapsBuilder {
         self.maps.ends.push(self.maps.ranges.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Load = (u8, u64, Vec<(u64, u64)>);
+
+    fn built(generations: &[Vec<Load>]) -> MemoryMaps {
+        let mut builder = MemoryMapsBuilder::default();
+        for (n, loads) in generations.iter().enumerate() {
+            assert_eq!(builder.generations() as usize, n);
+            builder.start_map();
+            for (path, bias, segments) in loads {
+                builder.add_image(&[b'/', *path], *bias);
+                for &(virtual_address, size) in segments {
+                    builder.add_segment(virtual_address, size);
+                }
+            }
+        }
+        builder.finish()
+    }
+
+    /// The path and the address in the file, by looking at every segment.
+    fn naive(loads: &[Load], ip: u64) -> Option<(u8, u64)> {
+        let call = ip.checked_sub(1)?;
+        let all = loads.iter().flat_map(|(path, bias, segments)| {
+            let segments = segments.iter().filter(|&&(_, size)| size > 0);
+            segments.map(move |&(at, size)| (bias.wrapping_add(at), size, *bias, *path))
+        });
+        // Of equal ones, `max_by_key` takes the last, as the sort keeps their order.
+        let before = all.filter(|&(start, ..)| start <= call);
+        let (start, size, bias, path) = before.max_by_key(|&(start, size, ..)| (start, size))?;
+        (call - start < size).then(|| (path, call.wrapping_sub(bias)))
+    }
+
+    fn address() -> impl Strategy<Value = u64> {
+        prop_oneof![0..80_u64, (0..80_u64).prop_map(|n| u64::MAX - n)]
+    }
+
+    fn loads() -> impl Strategy<Value = Vec<Load>> {
+        let size = prop_oneof![0..12_u64, Just(u64::MAX)];
+        let segments = prop::collection::vec((address(), size), 0..4);
+        prop::collection::vec((b'a'..b'e', address(), segments), 0..6)
+    }
+
+    proptest! {
+        #[test]
+        fn lookups_equal_a_look_at_every_segment(
+            generations in prop::collection::vec(loads(), 0..4),
+        ) {
+            let maps = built(&generations);
+            prop_assert_eq!(maps.generations() as usize, generations.len());
+            for (n, loads) in generations.iter().enumerate() {
+                for ip in (0..=170).chain(u64::MAX - 170..=u64::MAX) {
+                    let found = maps.find(u32::try_from(n + 1).unwrap(), ip);
+                    let found = found.map(|(image, at)| (maps.image(image).unwrap().path[1], at));
+                    prop_assert_eq!(found, naive(loads, ip), "generation {} ip {}", n + 1, ip);
+                }
+            }
+            prop_assert_eq!(maps.find(0, 5), None);
+            prop_assert_eq!(maps.find(maps.generations() + 1, 5), None);
+            prop_assert_eq!(maps.find(u32::MAX, 5), None);
+        }
+    }
+
+    #[test]
+    fn an_image_is_one_wherever_it_was_loaded_until_its_segments_change() {
+        let load = |bias: u64, size: u64| vec![(b'a', bias, vec![(0, size)])];
+        let maps = built(&[load(0x1000, 16), load(0x2000, 16), load(0x2000, 32)]);
+        assert_eq!(maps.images().len(), 2);
+        let (first, second) = (maps.find(1, 0x1011), maps.find(2, 0x2010));
+        assert_eq!((first, second), (None, Some((ImageId(0), 15))));
+        assert_eq!(maps.find(1, 0x1010), Some((ImageId(0), 15)));
+        assert_eq!(maps.find(3, 0x2020), Some((ImageId(1), 31)));
+        assert_eq!(maps.images()[0].module(), "a");
+    }
+
+    #[test]
+    fn what_comes_before_what_it_belongs_to_is_left_out() {
+        let mut builder = MemoryMapsBuilder::default();
+        builder.add_segment(0, 8);
+        builder.add_image(b"early", 0);
+        builder.add_segment(0, 8);
+        builder.start_map();
+        builder.add_segment(0, 8);
+        let maps = builder.finish();
+        assert_eq!((maps.generations(), maps.find(1, 4)), (1, None));
+        assert!(maps.images().is_empty());
+    }
+}
