@@ -1,5 +1,12 @@
 //! Symbols of libraries that are compiled here, and of files that are none.
 
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "who runs a test is told what it left out"
+)]
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};

@@ -55,7 +55,13 @@ pub(super) fn open(path: &Path) -> Result<File, FileFault> {
 
 /// The checksum that `.gnu_debuglink` gives of a file.
 pub(super) fn checksum(path: &Path) -> Result<u32, FileFault> {
-    let mut file = open(path)?.take(MAX_READ);
+    let file = open(path)?;
+    let len = file.metadata()?.len();
+    if len > MAX_READ {
+        return Err(FileFault::TooLarge);
+    }
+    // Some files of the system claim no length and wait for something to say: they are not read.
+    let mut file = file.take(len);
     let mut crc = flate2::Crc::new();
     let mut block = vec![0; 1 << 16];
     loop {
