@@ -129,7 +129,7 @@ pub fn read_profile(
         temporary_threshold: options.temporary_threshold,
         symbols: options.symbols.clone(),
     };
-    let (recording, matched) = read(source, ingest_options, counters, |mut batches| {
+    let (recording, matched) = read(source, &ingest_options, counters, |mut batches| {
         let mut matching = Matching::new(n_lanes);
         while let Some(batch) = batches.next() {
             matching.add(&batch)?;

@@ -104,7 +104,7 @@ pub struct Recording {
 /// capture that is damaged after its header is read up to there; its [`Ending`] says so.
 pub fn read<T>(
     source: Source,
-    options: Options,
+    options: &Options,
     counters: &Arc<Counters>,
     consume: impl FnOnce(Batches) -> T,
 ) -> Result<(Recording, T), Error> {
@@ -115,7 +115,7 @@ pub fn read<T>(
     let opened = Opened {
         name: &name,
         size,
-        options: &options,
+        options,
         counters,
     };
     thread::scope(|scope| {

@@ -11,14 +11,14 @@ use crate::blocks::{Blocks, Counters};
 use crate::error::Error;
 use crate::metadata::Ending;
 
+/// A record and the rest of the input, or `None` for more input.
+type Decoded<'a, R> = Result<Option<(R, &'a [u8])>, CaptureError>;
+
 /// What the decoders of all kinds of captures have in common.
 pub(crate) trait Decoding {
     type Record<'a>;
 
-    fn decode<'a>(
-        &mut self,
-        input: &'a [u8],
-    ) -> Result<Option<(Self::Record<'a>, &'a [u8])>, CaptureError>;
+    fn decode<'a>(&mut self, input: &'a [u8]) -> Decoded<'a, Self::Record<'a>>;
     fn is_trailer(record: &Self::Record<'_>) -> bool;
     fn thread_id(&self) -> u64;
     fn offset(&self) -> u64;
@@ -33,10 +33,7 @@ macro_rules! decoding {
             type Record<'a> = $record<'a>;
 
             #[inline]
-            fn decode<'a>(
-                &mut self,
-                input: &'a [u8],
-            ) -> Result<Option<($record<'a>, &'a [u8])>, CaptureError> {
+            fn decode<'a>(&mut self, input: &'a [u8]) -> Decoded<'a, $record<'a>> {
                 self.decode(input)
             }
 

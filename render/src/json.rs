@@ -203,16 +203,22 @@ struct Parts<T> {
     by_thread: T,
 }
 
+/// A row's start, bytes, allocations.
+type Row = (i128, &'static str, usize, Option<usize>, u64, u64);
+
 #[derive(Serialize)]
 struct Section {
-    rows: Vec<(i128, &'static str, usize, Option<usize>, u64, u64)>,
+    rows: Vec<Row>,
     bytes: u64,
     allocations: u64,
 }
 
+/// A row's start, intervals.
+type TemporalRow = (i128, &'static str, usize, Option<usize>, Vec<IntervalRow>);
+
 #[derive(Serialize)]
 struct TemporalSection<'a> {
-    rows: Vec<(i128, &'static str, usize, Option<usize>, Vec<IntervalRow>)>,
+    rows: Vec<TemporalRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     high_water_mark_by_snapshot: Option<&'a [u64]>,
 }
