@@ -145,6 +145,12 @@ fn read(args: &ReadArgs) -> Result<Profile> {
     let profile = with_bar(args.quiet, size, &counters, || {
         read_profile(source, &options, &counters)
     })?;
+    if profile.is_aggregated && !args.quiet {
+        say(
+            "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
+             statistics are not in it",
+        );
+    }
     for doubt in doubts(&profile) {
         say(&format!("warning: {doubt}"));
     }
@@ -169,12 +175,17 @@ fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {
 }
 
 fn summary(profile: &Profile, page: &Path) -> String {
+    let allocations = if profile.is_aggregated {
+        String::new()
+    } else {
+        format!(", {} allocations", format_count(profile.counts.allocations))
+    };
     format!(
-        "{}: peak {}, {} left over, {} allocations",
+        "{}: peak {}, {} left over{}",
         page.display(),
         format_bytes(profile.slices.peak(), Units::Iec),
         format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
-        format_count(profile.counts.allocations),
+        allocations,
     )
 }
 

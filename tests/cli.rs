@@ -287,6 +287,40 @@ fn info_tells_the_containers_from_the_outside_in() {
 }
 
 #[test]
+fn records_are_lines_of_json_in_the_order_of_the_capture() {
+    for name in ["v06-tick", "v11-tick", "v13-tick", "v13-aggregate-threads"] {
+        let desk = Desk::holding("out.bin", &Corpus::own().bytes(name));
+        let ran = desk.run("records out.bin").ends(DONE);
+        let printed = String::from_utf8(ran.stdout).unwrap();
+        let lines: Vec<Value> = printed
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines[0]["record"], "HEADER", "{name}");
+        let offsets: Vec<u64> = lines
+            .iter()
+            .map(|line| line["offset"].as_u64().unwrap())
+            .collect();
+        assert!(offsets.is_sorted_by(|a, b| a < b), "{name}");
+        let trailers = u64::from(name != "v06-tick");
+        assert_eq!(
+            lines.len() as u64 - 1 + trailers,
+            profile(name).counts.records,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn records_of_a_damaged_capture_end_with_3() {
+    let desk = Desk::holding("out.bin", &Corpus::own().bytes("v13-cut-nocompress"));
+    desk.run("records out.bin")
+        .ends(FROM_DAMAGED)
+        .says(&["is cut off within record 3949"]);
+    desk.run("records out.bin --allow-truncated").ends(DONE);
+}
+
+#[test]
 fn every_command_has_help() {
     let desk = Desk::new();
     for command in ["", "build", "export", "info"] {

@@ -81,6 +81,17 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// The ending of a capture with `n_events` allocations and deallocations. Formats without a trailer
+    /// are complete if they hold as many as the header counts.
+    pub(crate) fn of_capture(self, header: &Header, n_events: u64) -> Self {
+        let counted = header.n_allocations;
+        let is_whole = !header.version.has_trailer() && counted != 0 && counted == n_events;
+        match self {
+            Self::Interrupted { .. } if is_whole => Self::Complete,
+            ending => ending,
+        }
+    }
+
     /// Whether every record that was written was read.
     #[must_use]
     pub fn is_complete(&self) -> bool {

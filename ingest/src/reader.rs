@@ -217,7 +217,7 @@ impl Read {
         source: Opened<'_>,
         containers: Vec<Container>,
     ) -> Result<Recording, Error> {
-        let ending = self.ending(header, end.ending);
+        let ending = end.ending.of_capture(header, self.n_events);
         if let Some(offset) = end.data_after_trailer {
             self.tables
                 .warnings
@@ -249,19 +249,6 @@ impl Read {
             ending,
             warnings: self.tables.warnings.finish(),
         })
-    }
-
-    /// Formats without a trailer are complete if they hold what the header counts.
-    fn ending(&self, header: &Header, ending: Ending) -> Ending {
-        let counted = header.n_allocations;
-        match ending {
-            Ending::Interrupted { .. }
-                if !header.version.has_trailer() && counted != 0 && counted == self.n_events =>
-            {
-                Ending::Complete
-            }
-            ending => ending,
-        }
     }
 }
 

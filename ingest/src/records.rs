@@ -57,7 +57,7 @@ pub fn for_each_record(
             record,
         })
         .map_err(Error::Visit)?;
-        let mut visit = Visit(visit);
+        let mut visit = Visit { visit, n_events: 0 };
         let end = match header.file_format {
             FileFormat::AllAllocations => {
                 let decoder = Decoder::new(&header, offset);
@@ -68,15 +68,19 @@ pub fn for_each_record(
                 Stream::new(decoder, &header, &mut blocks, counters).run(input, &mut visit)?
             }
         };
-        Ok(end.ending)
+        Ok(end.ending.of_capture(&header, visit.n_events))
     })
 }
 
-struct Visit<F>(F);
+struct Visit<F> {
+    visit: F,
+    n_events: u64,
+}
 
 impl<F: FnMut(RecordAt<'_>) -> io::Result<()>> Visitor<Decoder> for Visit<F> {
     fn record(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
-        self.0(RecordAt {
+        self.n_events += u64::from(matches!(record, Record::Allocation(_)));
+        (self.visit)(RecordAt {
             offset,
             thread_id,
             record: AnyRecord::Event(record),
@@ -92,7 +96,7 @@ impl<F: FnMut(RecordAt<'_>) -> io::Result<()>> Visitor<AggregatedDecoder> for Vi
         offset: u64,
         thread_id: u64,
     ) -> Result<(), Error> {
-        self.0(RecordAt {
+        (self.visit)(RecordAt {
             offset,
             thread_id,
             record: AnyRecord::Aggregated(record),

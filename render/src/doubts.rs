@@ -39,13 +39,6 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
     if let Some(native) = &profile.native {
         native_doubts(native, &mut doubts);
     }
-    if profile.is_aggregated {
-        doubts.push(
-            "the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and statistics are \
-             not in it"
-                .to_owned(),
-        );
-    }
     doubts
 }
 

@@ -19,6 +19,8 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         .iter()
         .map(|&(name, length)| (name.to_owned(), length.into()))
         .collect();
+    // An aggregated capture does not count events.
+    let known = !profile.is_aggregated;
     json!({
         "schema": SCHEMA,
         "generator": concat!("memreport ", env!("CARGO_PKG_VERSION")),
@@ -36,9 +38,9 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "mode": match first_view { FirstView::Peak => "peak", FirstView::Leaks => "leaks" },
         "peak_bytes": profile.slices.peak(),
         "leaked_bytes": profile.slices.heap.last(),
-        "allocations": profile.counts.allocations,
-        "allocated_bytes": profile.counts.allocated_bytes,
-        "records": profile.counts.events,
+        "allocations": known.then_some(profile.counts.allocations),
+        "allocated_bytes": known.then_some(profile.counts.allocated_bytes),
+        "records": known.then_some(profile.counts.events),
         "threads": profile.threads.iter().map(|thread| thread_label(profile, thread)).collect::<Vec<_>>(),
         "allocators": Allocator::ALL.map(Allocator::name),
         "warnings": doubts(profile).iter().map(|text| sentence(text)).collect::<Vec<_>>(),
