@@ -119,9 +119,15 @@ fn check_meta(page: &Page, profile: &Profile) {
         meta["leaked_bytes"].as_u64(),
         profile.slices.heap.last().copied()
     );
-    assert_eq!(meta["allocations"], profile.counts.allocations);
-    assert_eq!(meta["allocated_bytes"], profile.counts.allocated_bytes);
-    assert_eq!(meta["records"], profile.counts.events);
+    assert_eq!(meta["aggregated"], profile.is_aggregated);
+    let known = |count: u64| (!profile.is_aggregated).then_some(count);
+    let counts = &profile.counts;
+    assert_eq!(meta["allocations"].as_u64(), known(counts.allocations));
+    assert_eq!(
+        meta["allocated_bytes"].as_u64(),
+        known(counts.allocated_bytes)
+    );
+    assert_eq!(meta["records"].as_u64(), known(counts.events));
     assert_eq!(meta["threads"], serde_json::json!(thread_labels(profile)));
     assert_eq!(meta["snapshot_stride"], profile.snapshot_stride);
     assert_eq!(meta["counts"]["rows"], page.rows.len());

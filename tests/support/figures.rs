@@ -291,23 +291,22 @@ impl Stacks {
     /// The number of each stack of a document, in its order.
     fn numbers(&mut self, document: &Value) -> Vec<usize> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let frames: Vec<usize> = document["frames"]
+        // Native frames without symbols are not in memray's Python stacks.
+        let frames: Vec<Option<usize>> = document["frames"]
             .as_array()
             .unwrap()
             .iter()
             .map(|frame| {
-                self.frame(
-                    &text(&frame[0]),
-                    &text(&frame[1]),
-                    frame[2].as_i64().unwrap(),
-                )
+                let (function, file) = (text(&frame[0]), text(&frame[1]));
+                let is_python = !function.contains("+0x");
+                is_python.then(|| self.frame(&function, &file, frame[2].as_i64().unwrap()))
             })
             .collect();
         let stacks = document["stacks"].as_array().unwrap().iter();
         stacks
             .map(|stack| {
                 let stack = stack.as_array().unwrap().iter();
-                self.stack(stack.map(|frame| frames[index(frame)]).collect())
+                self.stack(stack.filter_map(|frame| frames[index(frame)]).collect())
             })
             .collect()
     }
