@@ -21,6 +21,7 @@ use support::written;
 
 const IRRELEVANT: u8 = 1;
 const IMPORT_SYSTEM: u8 = 2;
+const NATIVE: u8 = 4;
 /// Stands where bytes are not UTF-8, so that names that differ may look the same.
 const REPLACED: char = '\u{fffd}';
 
@@ -256,13 +257,16 @@ fn check_siblings(page: &Page) {
     }
 }
 
-/// Of Python's own frames; none of C files are in captures whose native stacks are not resolved.
+/// Native stacks are not resolved here, so no frame is in a C file.
 fn check_flags(page: &Page) {
     for frame in 1..page.frames.len() {
-        let (_, file, _) = page.frame_text(frame);
+        let (function, file, _) = page.frame_text(frame);
+        let native = function.contains("+0x");
         let runpy = file.ends_with("runpy.py") || file == "<frozen runpy>";
         let import = file.contains("frozen importlib");
-        let expected = u8::from(runpy) * IRRELEVANT + u8::from(import) * IMPORT_SYSTEM;
+        let expected = u8::from(runpy) * IRRELEVANT
+            + u8::from(import) * IMPORT_SYSTEM
+            + u8::from(native) * NATIVE;
         assert_eq!(page.frames[frame].flags, expected, "{file}");
     }
 }

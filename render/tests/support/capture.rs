@@ -9,13 +9,19 @@ use memreport_render::aggregate::ingest::capture::{
     Allocation, Allocator, CodeObject, CodePush, Encoder, FileFormat, Header, MemoryRecord,
     PythonAllocator, PythonVersion, Record, Version,
 };
+use memreport_render::aggregate::ingest::native::SymbolOptions;
 use memreport_render::aggregate::{Error, Options, Profile, read_profile};
 
 /// When captures made here start, in milliseconds since the epoch.
 pub(crate) const START_MS: u64 = 1_700_000_000_000;
 
 fn profile(source: Source) -> Result<Profile, Error> {
-    read_profile(source, &Options::default(), &Arc::default())
+    // No symbols: they differ from machine to machine.
+    let options = Options {
+        symbols: SymbolOptions::default(),
+        ..Options::default()
+    };
+    read_profile(source, &options, &Arc::default())
 }
 
 /// The small captures, in the order of their names.
