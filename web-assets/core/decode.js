@@ -30,7 +30,7 @@ export const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
  * @property {number} leaked_bytes heap at the end
  * @property {number | null} allocations null if the capture does not say
  * @property {number | null} allocated_bytes the same
- * @property {number} records
+ * @property {number | null} records the same
  * @property {string[]} threads
  * @property {string[]} allocators
  * @property {string[]} warnings
