@@ -269,16 +269,16 @@ fn without_debug_information_the_symbol_table_names_functions() {
 
 #[test]
 fn of_a_stripped_library_only_exported_functions_have_names() {
-    let Some(library) = Library::compile(&["-s", "-g"]) else {
+    let Some(stripped) = Library::compile(&["-s", "-g"]) else {
         return;
     };
-    assert!(library.functions.is_empty());
+    assert!(stripped.functions.is_empty());
     let Some(full) = Library::compile(&[]) else {
         return;
     };
     let library = Library {
         functions: full.functions.clone(),
-        ..library
+        ..stripped
     };
     let outer = library.frames(OUTER, enabled());
     let expected = format!("work::outer(unsigned long) {UNKNOWN_FILE}:0");
