@@ -126,8 +126,10 @@ fn page_text(profile: &Profile) -> String {
         ("LOCS", locations_text(&page)),
         ("ROWS, in ticks", rows_text(&page)),
     ];
+    let temporaries = page.temporaries.as_deref().map(temporaries_text);
     sections
-        .iter()
+        .into_iter()
+        .chain(temporaries.map(|text| ("TEMP", text)))
         .map(|(name, text)| format!("{name}\n{}\n", text.trim_end()))
         .collect::<Vec<_>>()
         .join("\n")
@@ -199,6 +201,13 @@ fn rows_text(page: &Page) -> String {
         )
     });
     lines(std::iter::once(header).chain(rows))
+}
+
+fn temporaries_text(temporaries: &[(u64, u64)]) -> String {
+    let header = "location allocations bytes".to_owned();
+    let tallies = temporaries.iter().enumerate();
+    let tallies = tallies.map(|(i, (allocations, bytes))| format!("{i} {allocations} {bytes}"));
+    lines(std::iter::once(header).chain(tallies))
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use memreport_render::aggregate::ingest::Tally;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::aggregate::{self, Profile};
+use memreport_render::aggregate::{self, Profile, View};
 use memreport_render::{FirstView, Html};
 use sha2::{Digest, Sha256};
 
@@ -38,8 +39,8 @@ fn place(stack: &[(&str, &str, u64)], thread: &str, allocator: &str) -> Place {
     format!("{frames}{thread}\0{allocator}").into()
 }
 
-/// Rows by what they are about, with allocations and bytes; equal ones added up.
-fn sums(rows: impl Iterator<Item = (RowKey, (u64, u64))>) -> BTreeMap<RowKey, (u64, u64)> {
+/// Allocations and bytes by what they are about; equal ones added up.
+fn sums<Key: Ord>(rows: impl Iterator<Item = (Key, (u64, u64))>) -> BTreeMap<Key, (u64, u64)> {
     let mut sums = BTreeMap::new();
     for (key, (allocations, bytes)) in rows {
         let sum: &mut (u64, u64) = sums.entry(key).or_default();
@@ -48,7 +49,8 @@ fn sums(rows: impl Iterator<Item = (RowKey, (u64, u64))>) -> BTreeMap<RowKey, (u
     sums
 }
 
-fn rows_of_page(page: &Page) -> BTreeMap<RowKey, (u64, u64)> {
+/// Places of the page's locations.
+fn places_of_page(page: &Page) -> Vec<Place> {
     let places = page.locations.iter().map(|location| {
         place(
             &page.stack(location.node),
@@ -56,7 +58,11 @@ fn rows_of_page(page: &Page) -> BTreeMap<RowKey, (u64, u64)> {
             page.name("allocators", location.allocator),
         )
     });
-    let places: Vec<Place> = places.collect();
+    places.collect()
+}
+
+fn rows_of_page(page: &Page) -> BTreeMap<RowKey, (u64, u64)> {
+    let places = places_of_page(page);
     sums(page.rows.iter().map(|row| {
         let key = (row.start, row.end, Rc::clone(&places[row.location]));
         (key, (row.allocations, row.bytes))
@@ -74,7 +80,8 @@ fn thread_labels(profile: &Profile) -> Vec<String> {
     profile.threads.iter().map(label).collect()
 }
 
-fn rows_of_profile(profile: &Profile) -> BTreeMap<RowKey, (u64, u64)> {
+/// Places of the profile's locations.
+fn places_of_profile(profile: &Profile) -> Vec<Place> {
     let threads = thread_labels(profile);
     let places = profile.locations.iter().map(|location| {
         let frames = profile.call_tree.stack(location.node);
@@ -94,7 +101,11 @@ fn rows_of_profile(profile: &Profile) -> BTreeMap<RowKey, (u64, u64)> {
         let thread = &threads[location.thread.index()];
         place(&stack, thread, location.allocator.name())
     });
-    let places: Vec<Place> = places.collect();
+    places.collect()
+}
+
+fn rows_of_profile(profile: &Profile) -> BTreeMap<RowKey, (u64, u64)> {
+    let places = places_of_profile(profile);
     sums(profile.intervals.iter().map(|row| {
         let end = match row.end {
             aggregate::NEVER => NEVER,
@@ -104,6 +115,32 @@ fn rows_of_profile(profile: &Profile) -> BTreeMap<RowKey, (u64, u64)> {
         let key = (row.start.into(), end, place);
         (key, (row.allocations.into(), row.bytes))
     }))
+}
+
+/// Temporary allocations are those of the view, place by place; an aggregated capture has none.
+fn check_temporaries(page: &Page, profile: &Profile) {
+    let meta = &page.meta;
+    assert_eq!(meta["temporary"], !profile.is_aggregated);
+    assert_eq!(page.temporaries.is_some(), !profile.is_aggregated);
+    let threshold = (!profile.is_aggregated).then_some(1);
+    assert_eq!(
+        meta.get("temporary_threshold").map(|t| t.as_u64()),
+        threshold.map(Some)
+    );
+    let view = View::temporary(profile, 1);
+    let tallies = page.temporaries.iter().flatten();
+    let (allocations, bytes) = tallies
+        .clone()
+        .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    assert_eq!(Tally { allocations, bytes }, view.total());
+    let places = places_of_page(page).into_iter().zip(tallies.copied());
+    let of_page = sums(places.filter(|(_, tally)| *tally != (0, 0)));
+    let places = places_of_profile(profile);
+    let of_view = sums(view.rows().iter().map(|row| {
+        let place = Rc::clone(&places[row.location.index()]);
+        (place, (row.tally.allocations, row.tally.bytes))
+    }));
+    assert_eq!(of_page, of_view);
 }
 
 fn check_meta(page: &Page, profile: &Profile) {
@@ -163,8 +200,8 @@ fn check_slices(page: &Page, profile: &Profile) {
     assert_eq!(page.slices, expected);
 }
 
-/// Strings, frames and locations are distinct, in their order, and there is nothing that no row
-/// needs.
+/// Strings, frames and locations are distinct, in their order, and there is nothing that no row and
+/// no temporary allocation needs.
 fn check_tables(page: &Page) {
     // The root's name is the last; a function may have it too.
     let names = &page.strings[..page.strings.len() - 1];
@@ -193,8 +230,10 @@ fn check_tables(page: &Page) {
     assert!(page.frames.iter().all(|frame| frame.source == 0));
 
     assert!(page.locations.windows(2).all(|pair| pair[0] < pair[1]));
-    let in_rows: BTreeSet<_> = page.rows.iter().map(|row| row.location).collect();
-    assert!(in_rows.into_iter().eq(0..page.locations.len()));
+    let mut used: BTreeSet<_> = page.rows.iter().map(|row| row.location).collect();
+    let temporaries = page.temporaries.iter().flatten().enumerate();
+    used.extend(temporaries.filter_map(|(i, tally)| (*tally != (0, 0)).then_some(i)));
+    assert!(used.into_iter().eq(0..page.locations.len()));
     let parents = page.nodes[1..].iter().map(|node| node.parent);
     let owners = page.locations.iter().map(|location| location.node);
     let mut needed: BTreeSet<usize> = parents.chain(owners).collect();
@@ -339,6 +378,7 @@ fn checked_page(profile: &Profile) -> Page {
     check_tables(&page);
     check_siblings(&page);
     check_flags(&page);
+    check_temporaries(&page, profile);
     assert_eq!(rows_of_page(&page), rows_of_profile(profile));
     page
 }
@@ -434,4 +474,35 @@ fn a_capture_of_nothing_makes_a_page() {
     let page = checked_page(&profile_of_records(b"", &[]));
     assert_eq!((page.slices, page.nodes.len()), (vec![(0, 0)], 1));
     assert_eq!(page.meta["start_ms"], START_MS);
+}
+
+/// After the slice's peak, memory that is freed before the slice ends is in no row.
+#[test]
+fn what_only_ever_had_temporary_allocations_is_in_the_page() {
+    let malloc = |address, size| call(Allocator::Malloc, address, size);
+    let free = |address| call(Allocator::Free, address, 0);
+    let records = [
+        Record::ContextSwitch(1),
+        code(1, b"main", b"app.py", 1),
+        code(2, b"scratch", b"scratch.py", 2),
+        push(1),
+        malloc(0x10, 1000),
+        push(2),
+        free(0x10),
+        malloc(0x20, 30),
+        malloc(0x30, 40),
+        free(0x20),
+        free(0x30),
+    ];
+    let page = checked_page(&profile_of_records(b"", &records));
+    let tallies = page.temporaries.as_ref().expect("they are known");
+    let shown: Vec<_> = page.locations.iter().zip(tallies).collect();
+    let [(main, main_tally), (scratch, tally)] = shown[..] else {
+        panic!("two locations: {shown:?}");
+    };
+    assert_eq!((page.stack(main.node).len(), *main_tally), (1, (1, 1000)));
+    assert_eq!(page.stack(scratch.node)[1], ("scratch", "scratch.py", 2));
+    assert_eq!(*tally, (2, 70));
+    let rows: Vec<_> = page.rows.iter().map(|row| row.location).collect();
+    assert_eq!(rows, [0]);
 }

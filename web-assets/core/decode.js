@@ -7,8 +7,15 @@ export const NEVER = 0xffffffff;
 export const FLAG_IRRELEVANT = 1;
 export const FLAG_NATIVE = 4;
 
-/** Names of the binary sections, in the order of the file. */
-export const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
+const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
+
+/**
+ * @param {Meta} meta
+ * @returns {string[]} names of the binary sections, in the order of the file
+ */
+export function sectionsOf(meta) {
+  return meta.temporary ? [...SECTIONS, 'TEMP'] : SECTIONS;
+}
 
 /**
  * Facts about the capture, written as JSON.
@@ -35,6 +42,8 @@ export const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
  * @property {string[]} allocators
  * @property {string[]} warnings
  * @property {number} snapshot_stride
+ * @property {boolean} temporary whether temporary allocations are known: those that their own thread freed soon after
+ * @property {number} [temporary_threshold] if so, how many allocations of the thread may lie in between
  * @property {boolean} [aggregated] the capture holds only sums: what was live at the peak, and what was left at the end
  * @property {number} [peak_slice] if so, the slice of that peak; no row starts before it
  * @property {{strings: number, frames: number, nodes: number, locations: number, snapshots: number, rows: number}} counts
@@ -62,6 +71,8 @@ export const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
  * @property {Uint32Array} firstLocation of each node, and one more entry: the number of locations
  * @property {Uint32Array} locationThread
  * @property {Uint32Array} locationAllocator
+ * @property {Float64Array} locationTemporaryCount temporary allocations; zeros where they are not known
+ * @property {Float64Array} locationTemporaryBytes the same
  * @property {Float64Array} snapshotTime ms since the start
  * @property {Float64Array} snapshotRss bytes
  * @property {Float64Array} snapshotHeap bytes, at the end of the slice before it
@@ -187,7 +198,9 @@ export async function decodeModel(meta, sections, pause = async () => {}) {
   const locations = decodeLocations(open('LOCS'), meta);
   await pause();
   const rows = await decodeRows(open('ROWS'), meta, pause);
-  return { meta, string, ...snapshots, ...frames, ...nodes, ...locations, ...rows };
+  await pause();
+  const temporaries = decodeTemporaries(meta.temporary ? open('TEMP') : null, meta.counts.locations);
+  return { meta, string, ...snapshots, ...frames, ...nodes, ...locations, ...rows, ...temporaries };
 }
 
 /**
@@ -316,6 +329,19 @@ async function decodeRows(reader, meta, pause) {
   const rowBytes = reader.column(new Float64Array(rows));
   reader.finish('ROWS');
   return { rowStart, rowLocation, rowEnd, rowCount, rowBytes };
+}
+
+/**
+ * @param {Reader | null} reader null if temporary allocations are not known
+ * @param {number} locations
+ */
+function decodeTemporaries(reader, locations) {
+  const locationTemporaryCount = new Float64Array(locations);
+  const locationTemporaryBytes = new Float64Array(locations);
+  reader?.column(locationTemporaryCount);
+  reader?.column(locationTemporaryBytes);
+  reader?.finish('TEMP');
+  return { locationTemporaryCount, locationTemporaryBytes };
 }
 
 /**

@@ -23,7 +23,7 @@ test('signed varints are zig-zag', () => {
 });
 
 test('columns pinned by literals', async () => {
-  const meta = /** @type {any} */ ({ counts: { strings: 3, frames: 2, nodes: 2, locations: 1, snapshots: 1, rows: 2 } });
+  const meta = /** @type {any} */ ({ temporary: true, counts: { strings: 3, frames: 2, nodes: 2, locations: 1, snapshots: 1, rows: 2 } });
   const model = await decodeModel(
     meta,
     new Map([
@@ -33,6 +33,7 @@ test('columns pinned by literals', async () => {
       ['NODE', Uint8Array.of(0, 0, 1)],
       ['LOCS', Uint8Array.of(1, 0, 0)],
       ['ROWS', Uint8Array.of(1, 1, 0, 0, 0, 0, 2, 0, 3, 4, 100, 0xac, 2)],
+      ['TEMP', Uint8Array.of(6, 0x80, 1)],
     ]),
   );
   assert.deepEqual([...model.snapshotTime, ...model.snapshotRss, ...model.snapshotHeap], [10, 1, 2]);
@@ -46,10 +47,12 @@ test('columns pinned by literals', async () => {
   assert.deepEqual([...model.rowEnd], [2, NEVER]);
   assert.deepEqual([...model.rowCount], [3, 4]);
   assert.deepEqual([...model.rowBytes], [100, 300]);
+  assert.deepEqual([...model.locationTemporaryCount, ...model.locationTemporaryBytes], [6, 128]);
 });
 
 test('what was encoded is decoded', async () => {
   const profile = randomProfile({ seed: 3, nodes: 300, rows: 2000, snapshots: 40, frames: 60, threads: 3 });
+  profile.temporary = profile.locations.map((_, l) => ({ count: l % 3, bytes: (l % 3) * 2 ** 40 }));
   profile.frames[1].function = 'größe </script> \u2028 日本';
   const { meta, sections } = encode(profile);
   const model = await decodeModel(meta, sections);
@@ -64,12 +67,22 @@ test('what was encoded is decoded', async () => {
   assert.deepEqual([...model.rowLocation], rows.map((r) => r.location));
   assert.deepEqual([...model.rowEnd], rows.map((r) => r.end));
   assert.deepEqual([...model.rowBytes], rows.map((r) => r.bytes));
+  assert.deepEqual([...model.locationTemporaryCount], profile.temporary.map((t) => t.count));
+  assert.deepEqual([...model.locationTemporaryBytes], profile.temporary.map((t) => t.bytes));
   for (let t = 0; t < 2 * profile.slices.length; t++) assert.equal(model.rowStart[t + 1] - model.rowStart[t], rows.filter((r) => r.start === t).length);
   for (let i = 0; i < profile.nodes.length; i++) {
     let end = i + 1;
     while (end < profile.nodes.length && isBelow(profile.nodes, end, i)) end++;
     assert.equal(model.nodeEnd[i], end);
   }
+});
+
+test('where temporary allocations are not known there are none', async () => {
+  const profile = randomProfile({ seed: 3, nodes: 30, rows: 200, snapshots: 4, frames: 10, threads: 1 });
+  const { meta, sections } = encode({ ...profile, meta: { ...profile.meta, temporary: false } });
+  assert.ok(!sections.has('TEMP') && !('temporary_threshold' in meta));
+  const model = await decodeModel(meta, sections);
+  assert.deepEqual([...model.locationTemporaryCount, ...model.locationTemporaryBytes], new Array(2 * profile.locations.length).fill(0));
 });
 
 test('sections that are missing, cut or too long are damage', async () => {

@@ -14,6 +14,7 @@ import { NEVER } from './decode.js';
  * @property {{time: number, rss: number, heap: number}[]} snapshots
  * @property {{peak: number, moment: number}[]} slices
  * @property {TestRow[]} rows
+ * @property {{count: number, bytes: number}[]} [temporary] temporary allocations of each location; none if left out
  * @property {Partial<Meta>} [meta]
  */
 
@@ -80,6 +81,7 @@ export function encode(profile) {
     ['LOCS', encodeLocations(profile)],
     ['ROWS', encodeRows(profile)],
   ]);
+  if (profile.meta?.temporary !== false) sections.set('TEMP', encodeTemporaries(profile));
   const end = profile.snapshots.reduce((latest, s) => Math.max(latest, s.time), 0);
   const meta = {
     schema: 1,
@@ -103,6 +105,8 @@ export function encode(profile) {
     allocators: ['malloc'],
     warnings: [],
     snapshot_stride: 1,
+    temporary: true,
+    ...(profile.meta?.temporary === false ? {} : { temporary_threshold: 1 }),
     ...profile.meta,
     counts: {
       strings: strings.size,
@@ -183,6 +187,14 @@ function encodeRows({ rows, slices }) {
   for (const row of sorted) out.unsigned(row.end === NEVER ? 0 : row.end - row.start);
   for (const row of sorted) out.unsigned(row.count);
   for (const row of sorted) out.unsigned(row.bytes);
+  return out.finish();
+}
+
+/** @param {TestProfile} profile */
+function encodeTemporaries({ locations, temporary = locations.map(() => ({ count: 0, bytes: 0 })) }) {
+  const out = new Writer();
+  for (const t of temporary) out.unsigned(t.count);
+  for (const t of temporary) out.unsigned(t.bytes);
   return out.finish();
 }
 

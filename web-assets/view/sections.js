@@ -1,5 +1,5 @@
 import { DamagedReport } from '../core/damage.js';
-import { SECTIONS } from '../core/decode.js';
+import { sectionsOf } from '../core/decode.js';
 import { inflateSection } from '../core/payload.js';
 
 /** @typedef {import('../core/decode.js').Meta} Meta */
@@ -29,7 +29,7 @@ export function readMeta() {
 export async function readSections(meta, fallback) {
   /** @type {Map<string, Uint8Array>} */
   const out = new Map();
-  for (const tag of SECTIONS) out.set(tag, await inflateSection(tag, partsOf(tag), meta.sections[tag], fallback));
+  for (const tag of sectionsOf(meta)) out.set(tag, await inflateSection(tag, partsOf(tag), meta.sections[tag], fallback));
   return out;
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::FirstView;
 use super::payload::Tables;
+use super::shown::TEMPORARY_THRESHOLD;
 use crate::doubts::doubts;
 use crate::stacks::thread_label;
 
@@ -21,7 +22,7 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         .collect();
     // An aggregated capture does not count events.
     let known = !profile.is_aggregated;
-    json!({
+    let mut meta = json!({
         "schema": SCHEMA,
         "generator": concat!("memreport ", env!("CARGO_PKG_VERSION")),
         "command": metadata.command_line,
@@ -45,6 +46,7 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "allocators": Allocator::ALL.map(Allocator::name),
         "warnings": doubts(profile).iter().map(|text| sentence(text)).collect::<Vec<_>>(),
         "snapshot_stride": profile.snapshot_stride,
+        "temporary": shown.temporaries.is_some(),
         "counts": {
             "strings": tables.n_strings(),
             "frames": shown.frames.len(),
@@ -54,7 +56,11 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
             "rows": shown.rows.len(),
         },
         "sections": sections,
-    })
+    });
+    if shown.temporaries.is_some() {
+        meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
+    }
+    meta
 }
 
 /// A capital first, a full stop last.

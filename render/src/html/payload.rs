@@ -31,7 +31,7 @@ pub(crate) struct Tables<'a> {
 
 type Fill = fn(&Tables<'_>, &mut Columns<&mut dyn Write>) -> io::Result<()>;
 
-/// Sections in the order of the page.
+/// Sections in the order of the page. Behind them come the temporary allocations, if those are known.
 const SECTIONS: [(&str, Fill); 6] = [
     ("SNAP", snapshots),
     ("STRS", strings),
@@ -40,6 +40,7 @@ const SECTIONS: [(&str, Fill); 6] = [
     ("LOCS", locations),
     ("ROWS", rows),
 ];
+const TEMPORARIES: (&str, Fill) = ("TEMP", temporaries);
 
 /// Writes all sections.
 pub(crate) fn write(
@@ -53,8 +54,10 @@ pub(crate) fn write(
         shown,
         strings: shown.strings(profile),
     };
+    let temporaries = shown.temporaries.as_ref().map(|_| TEMPORARIES);
+    let sections = || SECTIONS.into_iter().chain(temporaries);
     let mut lengths = Vec::new();
-    for (name, fill) in SECTIONS {
+    for (name, fill) in sections() {
         let mut length = Length::default();
         fill(&tables, &mut Columns::new(&mut length))?;
         lengths.push((name, length.0));
@@ -66,7 +69,7 @@ pub(crate) fn write(
         out,
         "<script type=\"application/json\" id=\"data-META\">{meta}</script>"
     )?;
-    for (name, fill) in SECTIONS {
+    for (name, fill) in sections() {
         section(name, out, |out| fill(&tables, &mut Columns::new(out)))?;
     }
     Ok(())
@@ -190,4 +193,10 @@ fn rows(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()
     rows.iter().try_for_each(|row| out.u(row.duration()))?;
     rows.iter().try_for_each(|row| out.u(row.allocations))?;
     rows.iter().try_for_each(|row| out.u(row.bytes))
+}
+
+fn temporaries(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
+    let tallies = || tables.shown.temporaries.iter().flatten();
+    tallies().try_for_each(|tally| out.u(tally.allocations))?;
+    tallies().try_for_each(|tally| out.u(tally.bytes))
 }

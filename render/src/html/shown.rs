@@ -1,11 +1,14 @@
 //! The profile's tables as the page has them: only what can be seen, numbered for compression.
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{FrameId, LocationId, NodeId, StringId, ThreadId};
+use memreport_aggregate::ingest::{FrameId, LocationId, NodeId, StringId, Tally, ThreadId};
 use memreport_aggregate::{Interval, NEVER, Profile, View};
 use rustc_hash::FxHashMap;
 
 use crate::stacks::Numbering;
+
+/// How many allocations of its thread may lie between a temporary allocation and its end.
+pub(crate) const TEMPORARY_THRESHOLD: usize = 1;
 
 /// A location of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +45,8 @@ pub(crate) struct Shown {
     pub(crate) frames: Vec<FrameId>,
     pub(crate) locations: Vec<PageLocation>,
     pub(crate) rows: Vec<PageRow>,
+    /// Temporary allocations of each location; none if the capture does not tell them.
+    pub(crate) temporaries: Option<Vec<Tally>>,
 }
 
 impl Shown {
@@ -67,21 +72,28 @@ impl Shown {
                 allocator: location.allocator,
             })
         };
-        let mut locations: Vec<PageLocation> = profile
-            .intervals
-            .iter()
-            .filter_map(|interval| key(interval.location))
-            .collect();
+        let mut locations: Vec<PageLocation> = used_locations(profile).filter_map(key).collect();
         locations.sort_unstable();
         locations.dedup();
         let index = |id| locations.binary_search(&key(id)?).ok();
         let rows = rows(&profile.intervals, index);
+        let temporaries = (!profile.is_aggregated).then(|| {
+            let mut sums = vec![Tally::default(); locations.len()];
+            for (id, tally) in temporaries(profile) {
+                if let Some(sum) = index(id).and_then(|index| sums.get_mut(index)) {
+                    sum.allocations = sum.allocations.wrapping_add(tally.allocations);
+                    sum.bytes = sum.bytes.wrapping_add(tally.bytes);
+                }
+            }
+            sums
+        });
         Self {
             depths,
             node_frames,
             frames: frames.things().to_vec(),
             locations,
             rows,
+            temporaries,
         }
     }
 
@@ -95,6 +107,19 @@ impl Shown {
         }
         strings
     }
+}
+
+/// Locations with rows or temporary allocations; some more than once.
+fn used_locations(profile: &Profile) -> impl Iterator<Item = LocationId> {
+    let of_rows = profile.intervals.iter().map(|interval| interval.location);
+    of_rows.chain(temporaries(profile).map(|(location, _)| location))
+}
+
+/// Locations with temporary allocations, and those.
+fn temporaries(profile: &Profile) -> impl Iterator<Item = (LocationId, Tally)> {
+    let locations = (0..).take(profile.locations.len()).map(LocationId);
+    let tallies = locations.map(|id| (id, profile.temporaries.of(id, TEMPORARY_THRESHOLD)));
+    tallies.filter(|(_, tally)| *tally != Tally::default())
 }
 
 /// Rows of the page; several locations of the profile may be one of the page's.
@@ -135,7 +160,7 @@ impl PageRow {
     }
 }
 
-/// The part of the call tree that has rows, with children in the order of the page.
+/// The part of the call tree that locations of the page use, with children in the order of the page.
 struct Tree<'a> {
     profile: &'a Profile,
     children: Vec<Vec<NodeId>>,
@@ -151,11 +176,7 @@ impl<'a> Tree<'a> {
                 .map_or(NodeId(0), |l| l.node)
         };
         let mut seen = vec![false; n_nodes];
-        for node in profile
-            .intervals
-            .iter()
-            .map(|interval| node_of(interval.location))
-        {
+        for node in used_locations(profile).map(node_of) {
             seen[node.index()] = true;
         }
         let mut weights = vec![0_u64; n_nodes];

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::html::{Element, elements};
 
-/// The sections, in the order of the page.
-const SECTIONS: [&str; 6] = ["SNAP", "STRS", "FRAM", "NODE", "LOCS", "ROWS"];
+/// The sections, in the order of the page; the last may be left out.
+const SECTIONS: [&str; 7] = ["SNAP", "STRS", "FRAM", "NODE", "LOCS", "ROWS", TEMPORARIES];
+const TEMPORARIES: &str = "TEMP";
 
 /// The end of a row that never ends.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -28,6 +29,8 @@ pub(crate) struct Page {
     pub(crate) nodes: Vec<Node>,
     pub(crate) locations: Vec<Location>,
     pub(crate) rows: Vec<Row>,
+    /// Temporary allocations of each location: how many, and bytes.
+    pub(crate) temporaries: Option<Vec<(u64, u64)>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +84,7 @@ impl Page {
             nodes: Vec::new(),
             locations: Vec::new(),
             rows: Vec::new(),
+            temporaries: None,
             elements: Vec::new(),
         };
         let readers = [
@@ -90,6 +94,7 @@ impl Page {
             Self::read_nodes,
             Self::read_locations,
             Self::read_rows,
+            Self::read_temporaries,
         ];
         for ((name, bytes), read) in sections.iter().zip(readers) {
             let mut columns = Columns(bytes);
@@ -208,6 +213,12 @@ impl Page {
             .collect();
     }
 
+    fn read_temporaries(&mut self, columns: &mut Columns<'_>) {
+        let n = self.count("locations");
+        let allocations = columns.column(n);
+        self.temporaries = Some(allocations.into_iter().zip(columns.column(n)).collect());
+    }
+
     /// Function, file and line of a frame.
     pub(crate) fn frame_text(&self, frame: usize) -> (&str, &str, u64) {
         let Frame {
@@ -247,7 +258,7 @@ fn sections(elements: &[Element]) -> Vec<(&'static str, Vec<u8>)> {
     let mut parts = scripts(elements)
         .filter(|element| attribute(element, "data-section").is_some())
         .peekable();
-    let sections = SECTIONS.map(|name| {
+    let sections = SECTIONS.iter().filter_map(|&name| {
         let mut compressed = Vec::new();
         let mut n_parts = 0;
         while let Some(part) =
@@ -258,11 +269,15 @@ fn sections(elements: &[Element]) -> Vec<(&'static str, Vec<u8>)> {
             compressed.extend(base64(&part.text));
             n_parts += 1;
         }
+        if name == TEMPORARIES && n_parts == 0 {
+            return None;
+        }
         assert!(n_parts > 0, "no section {name}");
-        (name, gunzip(&compressed))
+        Some((name, gunzip(&compressed)))
     });
+    let sections = sections.collect();
     assert_eq!(parts.next(), None, "a section out of order");
-    sections.into()
+    sections
 }
 
 /// Decodes base64 with padding.
