@@ -16,17 +16,22 @@ use serde_json::json;
 
 use crate::units::{Units, format_bytes, format_duration};
 use crate::{Error, Output};
+use encoding::{SMALLEST, section};
 use linker::{Module, link};
 use shown::Shown;
 
 static CORE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/core");
 static VIEW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/view");
+const BOOT: &str = include_str!("../../web-assets/boot.js");
 const MAIN: &str = include_str!("../../web-assets/main.js");
 const STYLE: &str = include_str!("../../web-assets/style.css");
 const TEMPLATE: &str = include_str!("../../web-assets/index.hbs");
 
 /// Marks the page as ours, near its start.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"memreport\">";
+
+/// The section of the viewer's script.
+const CODE: &str = "CODE";
 
 /// Stands in the template's output where the tables are streamed in. No name can contain it: it is
 /// looked for before any name is written but the command line's, which is escaped.
@@ -44,8 +49,10 @@ pub enum FirstView {
 
 /// The self-contained page.
 ///
-/// * Shape: the viewer's markup, style and script, then the profile's
-///   tables as compressed columns; one policy in the head forbids every request
+/// * Shape: the viewer's markup and style, a small script that unpacks the rest, the viewer's script,
+///   compressed, then the profile's tables as compressed columns
+/// * One policy in the head forbids every request, and has the hashes of the two scripts: the browser
+///   runs what is unpacked only if it is, to the byte, the script that the page was made with
 /// * The same profile gives the same bytes
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Html {
@@ -65,27 +72,34 @@ impl Html {
 
 impl Output for Html {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
-        let shell = shell(profile)?;
+        let viewer = link(&modules(), "main.js")?;
+        let shell = shell(profile, &viewer)?;
         let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
         out.write_all(before.as_bytes())?;
-        payload::write(profile, &Shown::new(profile), self.first_view, out)?;
+        let code = (CODE, viewer.len() as u64);
+        payload::write(profile, &Shown::new(profile), self.first_view, code, out)?;
         out.write_all(after.as_bytes())?;
         Ok(())
     }
 }
 
 /// The page without its tables.
-fn shell(profile: &Profile) -> Result<String, Error> {
-    let script = link(&modules(), "main.js")?;
+fn shell(profile: &Profile, viewer: &str) -> Result<String, Error> {
+    let boot = link(&modules(), "boot.js")?;
+    let mut packed_viewer = Vec::new();
+    section(CODE, SMALLEST, &mut packed_viewer, |out| {
+        out.write_all(viewer.as_bytes())
+    })?;
     let style = STYLE.trim();
     let mut handlebars = Handlebars::new();
     handlebars.set_strict_mode(true);
     let values = json!({
         "title": title(profile),
         "summary": summary(profile),
-        "csp": policy::policy(&script, style),
+        "csp": policy::policy([&boot, viewer], style),
         "style": style,
-        "script": script,
+        "boot": boot,
+        "viewer": String::from_utf8_lossy(&packed_viewer),
         "payload": MARKER,
     });
     handlebars
@@ -94,9 +108,9 @@ fn shell(profile: &Profile) -> Result<String, Error> {
 }
 
 fn modules() -> Vec<Module<'static>> {
-    let main = Module {
-        path: "main.js".to_owned(),
-        source: MAIN,
+    let entry = |path: &str, source| Module {
+        path: path.to_owned(),
+        source,
     };
     let folder = |name: &'static str, dir: &'static Dir<'static>| {
         dir.files().filter_map(move |file| {
@@ -111,7 +125,8 @@ fn modules() -> Vec<Module<'static>> {
         path: format!("{folder}/{path}"),
         source,
     });
-    std::iter::once(main).chain(modules).collect()
+    let entries = [entry("boot.js", BOOT), entry("main.js", MAIN)];
+    entries.into_iter().chain(modules).collect()
 }
 
 fn title(profile: &Profile) -> String {
@@ -140,9 +155,11 @@ mod tests {
 
     #[test]
     fn the_viewer_links() {
-        let script = link(&modules(), "main.js").unwrap();
-        assert!(!script.contains("import "), "imports are resolved");
-        assert!(!script.contains("/**"), "comments are left out");
+        for entry in ["boot.js", "main.js"] {
+            let script = link(&modules(), entry).unwrap();
+            assert!(!script.contains("import "), "imports are resolved");
+            assert!(!script.contains("/**"), "comments are left out");
+        }
         assert!(TEMPLATE.contains(GENERATOR));
     }
 }

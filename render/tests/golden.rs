@@ -117,6 +117,7 @@ fn json_text(report: &str, version_key: &str) -> String {
 fn page_text(profile: &Profile) -> String {
     let mut page = Page::new(&written(&Html::default(), profile));
     page.meta["generator"] = VERSION.into();
+    page.meta["sections"]["CODE"] = "[length]".into();
     let sections = [
         ("META", pretty(&page.meta, 0)),
         ("SNAP", slices_text(&page)),

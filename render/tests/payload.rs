@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use support::capture::{
     START_MS, call, code, profile_of_file, profile_of_records, push, small_captures, snapshot,
 };
-use support::html::unescape;
+use support::html::{Element, unescape};
 use support::page::{NEVER, Page, scripts};
 use support::written;
 
@@ -310,7 +310,7 @@ fn check_flags(page: &Page) {
     }
 }
 
-/// One module, META and the sections are all the scripts there are, and nothing ends them early.
+/// The module that unpacks, META and the sections are all the scripts there are, and nothing ends them early.
 fn check_structure(text: &str, page: &Page, profile: &Profile) {
     let n_sections = scripts(&page.elements)
         .filter(|script| script.attribute("data-section").is_some())
@@ -318,10 +318,10 @@ fn check_structure(text: &str, page: &Page, profile: &Profile) {
     let types: Vec<_> = scripts(&page.elements)
         .map(|script| script.attribute("type").expect("a type"))
         .collect();
-    let data = std::iter::repeat_n("application/octet-stream", n_sections);
-    let expected: Vec<_> = ["module", "application/json"]
+    let binary = "application/octet-stream";
+    let expected: Vec<_> = ["module", binary, "application/json"]
         .into_iter()
-        .chain(data)
+        .chain(std::iter::repeat_n(binary, n_sections - 1))
         .collect();
     assert_eq!(types, expected);
     let lower = text.to_ascii_lowercase();
@@ -337,7 +337,8 @@ fn check_structure(text: &str, page: &Page, profile: &Profile) {
     assert_eq!(unescape(&titles[0].text), format!("memreport · {command}"));
 }
 
-/// The policy names the hashes of the exact bytes between the tags, and allows no request.
+/// The policy names the hashes of the exact bytes between the tags and of the viewer that is packed in
+/// the page, and allows no request.
 fn check_policy(page: &Page) {
     let policy = page
         .elements
@@ -353,7 +354,7 @@ fn check_policy(page: &Page) {
     let directives: Vec<&str> = policy.split("; ").collect();
     let expected = [
         "default-src 'none'".to_owned(),
-        format!("script-src {}", text_of("script")),
+        format!("script-src {} {}", text_of("script"), hash(&page.code)),
         format!("style-src {}", text_of("style")),
         "img-src blob: data:".to_owned(),
         "base-uri 'none'".to_owned(),
@@ -505,4 +506,20 @@ fn what_only_ever_had_temporary_allocations_is_in_the_page() {
     assert_eq!(*tally, (2, 70));
     let rows: Vec<_> = page.rows.iter().map(|row| row.location).collect();
     assert_eq!(rows, [0]);
+}
+
+/// The whole page but META and the tables: markup, style, and the two scripts, of which one is packed.
+#[test]
+fn everything_but_data_is_small() {
+    let text = written(&Html::default(), &profile_of_records(b"app.py", &[]));
+    let page = Page::new(&text);
+    let is_data = |script: &&Element| {
+        let section = script.attribute("data-section");
+        script.attribute("type").as_deref() != Some("module") && section.as_deref() != Some("CODE")
+    };
+    let data = scripts(&page.elements).filter(is_data);
+    let size = text.len() - data.map(|script| script.text.len()).sum::<usize>();
+    println!("everything but data: {size} bytes");
+    assert!(page.code.len() > 10_000, "the viewer is in the page");
+    assert!(size <= 100_000, "{size} bytes");
 }

@@ -7,16 +7,6 @@ export const NEVER = 0xffffffff;
 export const FLAG_IRRELEVANT = 1;
 export const FLAG_NATIVE = 4;
 
-const SECTIONS = ['SNAP', 'STRS', 'FRAM', 'NODE', 'LOCS', 'ROWS'];
-
-/**
- * @param {Meta} meta
- * @returns {string[]} names of the binary sections, in the order of the file
- */
-export function sectionsOf(meta) {
-  return meta.temporary ? [...SECTIONS, 'TEMP'] : SECTIONS;
-}
-
 /**
  * Facts about the capture, written as JSON.
  *
@@ -47,7 +37,7 @@ export function sectionsOf(meta) {
  * @property {boolean} [aggregated] the capture holds only sums: what was live at the peak, and what was left at the end
  * @property {number} [peak_slice] if so, the slice of that peak; no row starts before it
  * @property {{strings: number, frames: number, nodes: number, locations: number, snapshots: number, rows: number}} counts
- * @property {Record<string, number>} sections
+ * @property {Record<string, number>} sections length of each binary section before compression, in the order of the file
  */
 
 /**

@@ -1,5 +1,4 @@
 import { DamagedReport } from '../core/damage.js';
-import { sectionsOf } from '../core/decode.js';
 import { inflateSection } from '../core/payload.js';
 
 /** @typedef {import('../core/decode.js').Meta} Meta */
@@ -21,7 +20,7 @@ export function readMeta() {
 }
 
 /**
- * Reads and decompresses all binary sections.
+ * Reads and decompresses all binary sections, the viewer's script among them.
  * @param {Meta} meta
  * @param {boolean} fallback use our own decoder even if the browser has one
  * @returns {Promise<Map<string, Uint8Array>>}
@@ -29,7 +28,7 @@ export function readMeta() {
 export async function readSections(meta, fallback) {
   /** @type {Map<string, Uint8Array>} */
   const out = new Map();
-  for (const tag of sectionsOf(meta)) out.set(tag, await inflateSection(tag, partsOf(tag), meta.sections[tag], fallback));
+  for (const [tag, length] of Object.entries(meta.sections)) out.set(tag, await inflateSection(tag, partsOf(tag), length, fallback));
   return out;
 }
 

@@ -9,8 +9,9 @@ use flate2::write::GzEncoder;
 
 /// Compressed bytes in a part: 4 MiB of base64. Browsers cannot read a text node of any length.
 const PART_LEN: usize = 3 << 20;
-/// gzip's level: the highest gains one hundredth for twice the time.
-const LEVEL: u32 = 6;
+/// For tables. The highest level gains one hundredth for twice the time.
+pub(crate) const FAST: Compression = Compression::new(6);
+pub(crate) const SMALLEST: Compression = Compression::new(9);
 
 /// A sink for columns of numbers.
 pub(crate) struct Columns<W: Write> {
@@ -90,6 +91,7 @@ impl Write for Length {
 /// Writes a section of the page: what `fill` writes, as one gzip stream in script elements.
 pub(crate) fn section(
     name: &str,
+    level: Compression,
     out: &mut dyn Write,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -99,8 +101,7 @@ pub(crate) fn section(
         part: 0,
         bytes: Vec::with_capacity(PART_LEN),
     };
-    let mut gzip =
-        io::BufWriter::with_capacity(1 << 16, GzEncoder::new(parts, Compression::new(LEVEL)));
+    let mut gzip = io::BufWriter::with_capacity(1 << 16, GzEncoder::new(parts, level));
     fill(&mut gzip)?;
     let parts = gzip
         .into_inner()
@@ -190,7 +191,7 @@ mod tests {
             })
             .collect();
         let mut page = Vec::new();
-        section("ROWS", &mut page, |out| out.write_all(&noise)).unwrap();
+        section("ROWS", FAST, &mut page, |out| out.write_all(&noise)).unwrap();
         let page = String::from_utf8(page).unwrap();
         let mut compressed = Vec::new();
         for (part, line) in page.lines().enumerate() {

@@ -6,7 +6,7 @@ use memreport_aggregate::Profile;
 use memreport_aggregate::ingest::StringId;
 
 use super::FirstView;
-use super::encoding::{Columns, Length, section};
+use super::encoding::{Columns, FAST, Length, section};
 use super::meta::meta;
 use super::shown::Shown;
 use crate::Error;
@@ -42,11 +42,13 @@ const SECTIONS: [(&str, Fill); 6] = [
 ];
 const TEMPORARIES: (&str, Fill) = ("TEMP", temporaries);
 
-/// Writes all sections.
+/// Writes META and the tables. `code` is the section that stands before them: its name, and its length
+/// before compression.
 pub(crate) fn write(
     profile: &Profile,
     shown: &Shown,
     first_view: FirstView,
+    code: (&str, u64),
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let tables = Tables {
@@ -56,7 +58,7 @@ pub(crate) fn write(
     };
     let temporaries = shown.temporaries.as_ref().map(|_| TEMPORARIES);
     let sections = || SECTIONS.into_iter().chain(temporaries);
-    let mut lengths = Vec::new();
+    let mut lengths = vec![code];
     for (name, fill) in sections() {
         let mut length = Length::default();
         fill(&tables, &mut Columns::new(&mut length))?;
@@ -70,7 +72,7 @@ pub(crate) fn write(
         "<script type=\"application/json\" id=\"data-META\">{meta}</script>"
     )?;
     for (name, fill) in sections() {
-        section(name, out, |out| fill(&tables, &mut Columns::new(out)))?;
+        section(name, FAST, out, |out| fill(&tables, &mut Columns::new(out)))?;
     }
     Ok(())
 }

@@ -8,7 +8,16 @@ use serde_json::Value;
 use super::html::{Element, elements};
 
 /// The sections, in the order of the page; the last may be left out.
-const SECTIONS: [&str; 7] = ["SNAP", "STRS", "FRAM", "NODE", "LOCS", "ROWS", TEMPORARIES];
+const SECTIONS: [&str; 8] = [
+    "CODE",
+    "SNAP",
+    "STRS",
+    "FRAM",
+    "NODE",
+    "LOCS",
+    "ROWS",
+    TEMPORARIES,
+];
 const TEMPORARIES: &str = "TEMP";
 
 /// The end of a row that never ends.
@@ -18,6 +27,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 pub(crate) struct Page {
     pub(crate) elements: Vec<Element>,
     pub(crate) meta: Value,
+    /// The viewer's script.
+    pub(crate) code: String,
     /// Of the sections, uncompressed.
     pub(crate) lengths: Vec<(&'static str, usize)>,
     /// Milliseconds since the start, RSS, heap: at each snapshot.
@@ -77,6 +88,7 @@ impl Page {
         let mut page = Self {
             lengths: lengths.collect(),
             meta,
+            code: String::new(),
             snapshots: Vec::new(),
             slices: Vec::new(),
             strings: Vec::new(),
@@ -88,6 +100,7 @@ impl Page {
             elements: Vec::new(),
         };
         let readers = [
+            Self::read_code,
             Self::read_snapshots,
             Self::read_strings,
             Self::read_frames,
@@ -108,6 +121,11 @@ impl Page {
     fn count(&self, of: &str) -> usize {
         let count = self.meta["counts"][of].as_u64().expect("a count");
         usize::try_from(count).expect("a count")
+    }
+
+    fn read_code(&mut self, columns: &mut Columns<'_>) {
+        let code = columns.take(columns.0.len()).to_vec();
+        self.code = String::from_utf8(code).expect("the script is UTF-8");
     }
 
     fn read_snapshots(&mut self, columns: &mut Columns<'_>) {
