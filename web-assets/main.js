@@ -3,10 +3,12 @@ import { takeOver } from './core/handover.js';
 import { breather, measure } from './core/timing.js';
 import { connectControls } from './view/controls.js';
 import { byId } from './view/dom.js';
+import { connectExports } from './view/exports.js';
 import { giveUp } from './view/giveup.js';
 import { installHooks, nextFrame } from './view/hooks.js';
-import { navigateGraph } from './view/navigate.js';
+import { navigateGraphs } from './view/navigate.js';
 import { Page } from './view/page.js';
+import { connectReadout } from './view/readout.js';
 
 const BREATH_MS = 30;
 
@@ -20,7 +22,9 @@ async function start() {
 
   const page = new Page(model);
   connectControls(page);
-  navigateGraph(page);
+  connectExports(page);
+  connectReadout(page);
+  navigateGraphs(page);
   await pause();
   byId('loading').hidden = true;
   byId('report').hidden = false;

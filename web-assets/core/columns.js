@@ -31,11 +31,23 @@ export function reduceCurve(n, columnOf, values) {
  * @returns {Float64Array}
  */
 export function peakColumns(edges, peaks, width, least) {
-  const out = new Float64Array(width);
+  return Float64Array.from(highestSlices(edges, peaks, width, least), (s) => (s < 0 ? 0 : peaks[s]));
+}
+
+/**
+ * The slice with the highest peak in each pixel column.
+ * @param {Float64Array} edges of the slices, in 0..1
+ * @param {Float64Array} peaks
+ * @param {number} width columns
+ * @param {number} least columns that a slice fills
+ * @returns {Int32Array} -1 where no peak is above 0
+ */
+export function highestSlices(edges, peaks, width, least) {
+  const out = new Int32Array(width).fill(-1);
   for (let s = 0; s < peaks.length; s++) {
     const first = Math.max(0, Math.min(width - least, Math.floor(edges[s] * width)));
     const behind = Math.min(width, Math.max(first + least, Math.ceil(edges[s + 1] * width)));
-    for (let c = first; c < behind; c++) if (peaks[s] > out[c]) out[c] = peaks[s];
+    for (let c = first; c < behind; c++) if (peaks[s] > (out[c] < 0 ? 0 : peaks[out[c]])) out[c] = s;
   }
   return out;
 }

@@ -5,6 +5,7 @@ export const NEVER = 0xffffffff;
 
 /** Bits of `frameFlags`. */
 export const FLAG_IRRELEVANT = 1;
+export const FLAG_IMPORT = 2;
 export const FLAG_NATIVE = 4;
 
 /**

@@ -1,5 +1,6 @@
 import { argmax } from './columns.js';
-import { formatBytes, formatCount, formatNumberOf, formatTime, timeDigits } from './format.js';
+import { formatBytes, formatCount, formatNumberOf, formatPercent, formatTime, timeDigits } from './format.js';
+import { heapAfter, heapBefore } from './moments.js';
 
 /** @typedef {import('./answer.js').Answer} Answer */
 /** @typedef {import('./axis.js').TimeAxis} TimeAxis */
@@ -17,6 +18,7 @@ const AT_THE_END = 'What is still in use when the run ends counts too, so not al
  * @returns {string} what is asked, in a few words
  */
 export function question(mode, wholeRun) {
+  if (mode === 'temporary') return 'Temporary allocations';
   if (mode === 'peak') return wholeRun ? 'Peak of the run' : 'Peak in range';
   return wholeRun ? 'Left over at the end' : 'Left over from range';
 }
@@ -31,13 +33,41 @@ export function question(mode, wholeRun) {
  */
 export function explain(state, answer, axis) {
   const { aggregated, counts } = answer.model.meta;
-  const about = aggregated || counts.snapshots === 0 ? explainRun : state.mode === 'peak' ? explainPeak : explainLeftOver;
-  const out = about(state, answer, axis);
-  if (state.thread >= 0) {
-    const { threads } = answer.model.meta;
-    out.push(`Shown below: the ${formatBytes(answer.bytes, state.units)} of it in thread ${threads[state.thread]}.`);
-  }
-  return out;
+  const hasRanges = !aggregated && counts.snapshots > 0;
+  const ofMode = { peak: explainPeak, leaks: explainLeftOver, temporary: explainTemporary };
+  const about = hasRanges || state.mode === 'temporary' ? ofMode[state.mode] : explainRun;
+  return [...about(state, answer, axis), ...explainFilters(state, answer)];
+}
+
+/**
+ * @param {State} state
+ * @param {Answer} answer
+ * @returns {string[]} what the filters leave, and what they leave out
+ */
+function explainFilters(state, answer) {
+  const { threads, allocators } = answer.model.meta;
+  const places = [];
+  if (state.thread >= 0) places.push(`in thread ${threads[state.thread]}`);
+  if (state.allocator >= 0) places.push(`by ${allocators[state.allocator]}`);
+  if (places.length === 0) return [];
+  const size = (/** @type {number} */ bytes) => formatBytes(bytes, state.units);
+  return [`Shown below: the ${size(answer.bytes)} of it ${places.join(' ')}; the other ${size(answer.wholeBytes - answer.bytes)} are left out.`];
+}
+
+/**
+ * @param {State} state
+ * @param {Answer} answer
+ * @returns {string[]}
+ */
+function explainTemporary(state, answer) {
+  const { wholeBytes, wholeCount, model } = answer;
+  const { temporary_threshold: threshold = 1, allocations } = model.meta;
+  const share = allocations === null ? '' : ` (${formatPercent(wholeCount, allocations)} of all)`;
+  const meanwhile = threshold === 1 ? 'at most one other block' : `at most ${formatCount(threshold)} other blocks`;
+  return [
+    `Temporary allocations of the whole run: ${formatNumberOf(wholeCount, 'allocation')}${share}, ${formatBytes(wholeBytes, state.units)} in all, each freed by its own thread after that had allocated ${meanwhile}.`,
+    'They were not in use together: the sum is work for the allocator, not memory. The range does not matter here.',
+  ];
 }
 
 /**
@@ -68,7 +98,7 @@ function explainRun(state, answer) {
     out.push(`Peak heap of the whole run: ${bytes}.`);
     if (sampled < wholeBytes) out.push(`The heap line is sampled and reads at most ${below(sampled, wholeBytes, state)}.`);
   } else {
-    out.push(`Left over from the whole run: ${bytes}${countInWords(answer)}, allocated and not freed by the end.`, AT_THE_END);
+    out.push(`Left over from the whole run: ${bytes} in ${formatNumberOf(answer.wholeCount, 'allocation')}, allocated and not freed by the end.`, AT_THE_END);
   }
   if (meta.aggregated) out.push(ONLY_SUMS);
   if (snapshotHeap.length === 0) out.push(NO_CURVE);
@@ -100,8 +130,8 @@ function whyLower(state, answer, axis) {
   const { model, slice } = answer;
   const words = sliceInWords(slice, axis);
   const peak = model.slicePeak[slice];
-  const first = slice === 0 ? 0 : model.snapshotHeap[slice - 1];
-  const last = slice === axis.slices - 1 ? model.meta.leaked_bytes : model.snapshotHeap[slice];
+  const first = heapBefore(model, slice);
+  const last = heapAfter(model, slice);
   const read = `The heap was ${below(first, peak, state)} ${words.first} and ${below(last, peak, state)} ${words.last}`;
   if (Math.max(first, last) >= peak) return read + ', which is the peak itself.';
   return read + ': the line reads lower, since it is sampled only at the ends of the slice and the peak came between them.';
@@ -146,17 +176,9 @@ function explainLeftOver(state, answer, axis) {
   const end = axis.times[state.hi + 1];
   const by = formatTime(end, timeDigits(end - axis.times[state.lo]));
   return [
-    `Left over from ${rangeInWords(state, axis)}: ${bytes}${countInWords(answer)}, allocated in this range and not freed by ${by}.`,
+    `Left over from ${rangeInWords(state, axis)}: ${bytes} in ${formatNumberOf(answer.wholeCount, 'allocation')}, allocated in this range and not freed by ${by}.`,
     state.hi === axis.slices - 1 ? AT_THE_END : 'What is freed later, or still in use, counts too, so not all of it need be a leak.',
   ];
-}
-
-/**
- * @param {Answer} answer
- * @returns {string} '' if it is not known: of one thread only its own share is counted
- */
-function countInWords(answer) {
-  return answer.keep === null ? ` in ${formatNumberOf(answer.count, 'allocation')}` : '';
 }
 
 /**
@@ -174,13 +196,12 @@ function rangeInWords(state, axis) {
 /**
  * A view node in one sentence, for those who cannot see the picture.
  * @param {string} name
- * @param {number} bytes
- * @param {number} count
- * @param {number} whole
+ * @param {import('./view.js').View} view
+ * @param {number} v view node
  * @param {State} state
  * @returns {string}
  */
-export function describeNode(name, bytes, count, whole, state) {
-  const share = Math.round((1000 * bytes) / Math.max(1, whole)) / 10;
-  return `${name}: ${formatBytes(bytes, state.units)}, ${formatCount(share)} % of what is shown, ${formatNumberOf(count, 'allocation')}`;
+export function describeNode(name, view, v, state) {
+  const share = Math.round((1000 * view.weight(v)) / Math.max(1, view.weight(0))) / 10;
+  return `${name}: ${formatBytes(view.bytes(v), state.units)}, ${formatCount(share)} % of what is shown, ${formatNumberOf(view.count(v), 'allocation')}`;
 }

@@ -23,10 +23,11 @@ async function words(change, snapshots = 2) {
     snapshots: times.map((time, i) => ({ time, rss: MIB, heap: (i + 1) * MIB })),
     slices: [{ peak: MIB, moment: 1 }, { peak: 5 * MIB, moment: 3 }, { peak: 2 * MIB, moment: 4 }].slice(0, snapshots + 1),
     rows: [{ start: 0, end: NEVER, location: 0, count: 1, bytes: MIB }],
-    meta: { end_ms: 1780000003000, leaked_bytes: MIB, threads: ['MainThread', 'worker'] },
+    temporary: [{ count: 3, bytes: 600 }],
+    meta: { end_ms: 1780000003000, leaked_bytes: MIB, threads: ['MainThread', 'worker'], allocators: ['malloc', 'mmap'] },
   });
   const answer = new Answer(await decodeModel(meta, sections));
-  const state = { ...defaultState({ slices: snapshots + 1, mode: 'peak', threads: 2, frames: 2, wholeRun: false }), ...change };
+  const state = { ...defaultState({ slices: snapshots + 1, mode: 'peak', threads: 2, allocators: 2, frames: 2, temporary: true, wholeRun: false }), ...change };
   answer.ask(state);
   const axis = new TimeAxis(answer.model.snapshotTime, 3000);
   return { text: explain(state, answer, axis).join(' ').replaceAll('\u00a0', ' '), caution: caution(state, answer) };
@@ -51,14 +52,22 @@ test('left over is explained in its own words', async () => {
   assert.equal((await words({})).caution, '');
 });
 
-test('a thread filter says how much of it is shown', async () => {
-  assert.match((await words({ thread: 1 })).text, /Shown below: the 0 B of it in thread worker\./);
+test('a filter says how much of it is shown, and how much is left out', async () => {
+  assert.match((await words({ thread: 1 })).text, /Shown below: the 0 B of it in thread worker; the other 1\.0 MiB are left out\./);
+  assert.match((await words({ mode: 'leaks', thread: 0, allocator: 0 })).text, /Shown below: the 1\.0 MiB of it in thread MainThread by malloc; the other 0 B are left out\./);
+  assert.match((await words({ allocator: 1 })).text, /of it by mmap; the other/);
 });
 
 test('without a snapshot there is no time', async () => {
   assert.match((await words({}, 0)).text, /^Peak heap of the whole run: 1\.0 MiB\. The program ended before the first memory sample/);
   assert.doesNotMatch((await words({}, 0)).text, /sums/);
   assert.match((await words({ mode: 'leaks' }, 0)).text, /^Left over from the whole run: 1\.0 MiB in 1 allocation, .*memory sample/);
+});
+
+test('temporary allocations are work, not memory', async () => {
+  const { text } = await words({ mode: 'temporary', lo: 1 });
+  assert.match(text, /^Temporary allocations of the whole run: 3 allocations \(\d.* % of all\), 600 B in all, each freed by its own thread after that had allocated at most one other block\./);
+  assert.doesNotMatch(text, /peak|marked|sample|left over/i);
 });
 
 /** @param {Partial<import('./state.js').State>} change */
@@ -86,12 +95,12 @@ test('sums are explained without a moment, a slice or a range', async () => {
   const left = await wordsOfSums({ mode: 'leaks' });
   assert.match(left, /^Left over from the whole run: 1\.0 MiB in 5 allocations, allocated and not freed by the end\. .*holds only sums/);
   assert.doesNotMatch(left, /marked|this range|Peak heap/);
-  assert.match(await wordsOfSums({ thread: 1 }), /^Peak heap of the whole run: 4\.0 MiB\. .* Shown below: the 0 B of it in thread worker\.$/);
+  assert.match(await wordsOfSums({ thread: 1 }), /^Peak heap of the whole run: 4\.0 MiB\. .* Shown below: the 0 B of it in thread worker; the other 4\.0 MiB are left out\.$/);
 });
 
 test('without ranges no question names one', () => {
-  for (const mode of /** @type {const} */ (['peak', 'leaks'])) {
-    assert.match(question(mode, false), /range/);
+  for (const mode of /** @type {const} */ (['peak', 'leaks', 'temporary'])) {
+    assert.equal(/range/.test(question(mode, false)), mode !== 'temporary');
     assert.doesNotMatch(question(mode, true), /range/);
   }
 });

@@ -34,7 +34,7 @@ export class FlameLayout {
     this.n = 0;
     const path = view.path(zoom);
     for (const [level, v] of path.entries()) this.push(0, width, level, v);
-    const total = view.bytes(zoom);
+    const total = view.weight(zoom);
     if (total > 0) for (let i = path.length - 1; i < this.n; i++) if (this.node[i] >= 0) this.addChildren(view, i, width / total);
     this.first = [];
     for (let i = 0; i < this.n; i++) while (this.first.length <= this.level[i]) this.first.push(i);
@@ -44,14 +44,14 @@ export class FlameLayout {
   /**
    * @param {View} view
    * @param {number} parent rectangle
-   * @param {number} scale pixels per byte
+   * @param {number} scale pixels per byte, or per allocation
    */
   addChildren(view, parent, scale) {
     const level = this.level[parent] + 1;
     let x = this.x[parent];
     let sliver = x;
     for (let v = view.children(this.node[parent]); v >= 0; v = view.next[v]) {
-      const width = view.bytes(v) * scale;
+      const width = view.weight(v) * scale;
       if (width >= MIN_WIDTH) {
         if (x - sliver >= MIN_WIDTH) this.push(sliver, x - sliver, level, SLIVER);
         this.push(x, width, level, v);

@@ -1,16 +1,25 @@
 import { FLAG_NATIVE } from './decode.js';
+import { INSTALLED, NATIVE, OWN, STANDARD } from './origin.js';
 
 /** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./groups.js').FrameGroups} FrameGroups */
+/** @typedef {import('./groups.js').Group} Group */
 
-/** How many hues files are spread over. */
+/** How many hues files and packages are spread over. */
 export const HUES = 24;
+
+const KINDS = { [OWN]: '', [INSTALLED]: 'installed package', [STANDARD]: 'standard library', [NATIVE]: 'native' };
 
 /** Texts and hues of frames. */
 export class FrameNames {
-  /** @param {Model} model */
-  constructor(model) {
+  /**
+   * @param {Model} model
+   * @param {FrameGroups} groups
+   */
+  constructor(model, groups) {
     this.model = model;
-    this.hues = new Int8Array(model.meta.counts.strings).fill(-1);
+    this.groups = groups;
+    this.shades = new Int16Array(model.meta.counts.frames).fill(-1);
   }
 
   /**
@@ -23,6 +32,14 @@ export class FrameNames {
 
   /**
    * @param {number} frame
+   * @returns {string} path, or ''
+   */
+  file(frame) {
+    return this.model.string(this.model.frameFile[frame]);
+  }
+
+  /**
+   * @param {number} frame
    * @returns {string} source line, or ''
    */
   source(frame) {
@@ -30,22 +47,36 @@ export class FrameNames {
   }
 
   /**
-   * @param {number} frame
-   * @returns {string} file and line with the whole path, or '' if not known
+   * @param {number} frame that stands for its group
+   * @param {Group} group
+   * @returns {string} what it is called, in full
    */
-  place(frame) {
-    return withLine(this.model.string(this.model.frameFile[frame]), this.model.frameLine[frame]);
+  title(frame, group) {
+    if (group === 'line' || group === 'function') return this.functionName(frame);
+    const origin = this.groups.origin(frame);
+    return (group === 'module' ? origin.module : origin.package) || '<unknown file>';
   }
 
   /**
-   * @param {number} frame
-   * @returns {string} what stands in a rectangle: the source line, else function and file
+   * @param {number} frame that stands for its group
+   * @param {Group} group
+   * @returns {string} file with the whole path, and line, as far as the group has one; '' if not known
    */
-  label(frame) {
-    const source = this.source(frame);
+  place(frame, group) {
+    if (group === 'module' || group === 'package') return '';
+    return withLine(this.file(frame), group === 'line' ? this.model.frameLine[frame] : 0);
+  }
+
+  /**
+   * @param {number} frame that stands for its group
+   * @param {Group} group
+   * @returns {string} what stands in a rectangle: the source line, else function and file, or what the group is called
+   */
+  label(frame, group) {
+    if (group === 'module' || group === 'package') return lastParts(this.title(frame, group), 2);
+    const source = group === 'line' ? this.source(frame) : '';
     if (source !== '') return source;
-    const file = this.model.string(this.model.frameFile[frame]);
-    const place = withLine(lastParts(file, 1), this.model.frameLine[frame]);
+    const place = withLine(lastParts(this.file(frame), 1), group === 'line' ? this.model.frameLine[frame] : 0);
     return this.functionName(frame) + (place === '' ? '' : ' ' + place);
   }
 
@@ -58,22 +89,26 @@ export class FrameNames {
   }
 
   /**
-   * Hue by file. Only the file and its folder count, so that a report from another machine has the same colours.
    * @param {number} frame
-   * @returns {number} 0..HUES-1
+   * @returns {string} where its code comes from; '' for the program's own
    */
-  hue(frame) {
-    const file = this.model.frameFile[frame];
-    if (this.hues[file] < 0) this.hues[file] = hash(lastParts(this.model.string(file), 2)) % HUES;
-    return this.hues[file];
+  kind(frame) {
+    return KINDS[this.groups.origin(frame).kind];
   }
 
   /**
+   * Colour by file, of installed packages and the standard library by package. Only the file and its folder count, so
+   * that a report from another machine has the same colours.
    * @param {number} frame
-   * @returns {number} its hue, among those of native frames if it is one: 0..2*HUES-1
+   * @returns {number} hue and where the code comes from: 0..4*HUES-1
    */
   shade(frame) {
-    return this.hue(frame) + (this.isNative(frame) ? HUES : 0);
+    if (this.shades[frame] < 0) {
+      const { kind, package: name } = this.groups.origin(frame);
+      const text = kind === INSTALLED || kind === STANDARD ? name : lastParts(this.file(frame), 2).replaceAll('\\', '/');
+      this.shades[frame] = kind * HUES + (hash(text) % HUES);
+    }
+    return this.shades[frame];
   }
 }
 
@@ -91,7 +126,7 @@ function withLine(file, line) {
  * @param {number} parts
  * @returns {string}
  */
-function lastParts(path, parts) {
+export function lastParts(path, parts) {
   let at = path.length;
   for (let n = 0; n < parts && at > 0; n++) at = Math.max(path.lastIndexOf('/', at - 1), path.lastIndexOf('\\', at - 1));
   return path.slice(at + 1);

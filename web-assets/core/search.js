@@ -1,7 +1,7 @@
-import { subtreeSum } from './view.js';
+import { subtreeSum } from './values.js';
 
 /** @typedef {import('./decode.js').Model} Model */
-/** @typedef {import('./view.js').View} View */
+/** @typedef {import('./shape.js').Shape} Shape */
 
 /**
  * Turns what was typed into a test: a substring, or between slashes a regular expression; case does not matter.
@@ -30,8 +30,8 @@ export class Search {
     this.valid = true;
     /** @type {Uint8Array | null} 1 for each frame that matches; null = no search */
     this.match = null;
-    /** @type {View | null} the view for which `outermost` was found */
-    this.view = null;
+    /** @type {Shape | null} the shape for which `outermost` was found */
+    this.shape = null;
     /** @type {number[]} matching nodes that are not below another one */
     this.outermost = [];
   }
@@ -43,7 +43,7 @@ export class Search {
     this.query = query;
     this.valid = query === '' || test !== null;
     this.match = test === null ? null : this.matchFrames(test);
-    this.view = null;
+    this.shape = null;
   }
 
   /**
@@ -67,31 +67,44 @@ export class Search {
   }
 
   /**
-   * Bytes at or below frames that match and are not hidden. Each byte counts once.
-   * @param {View} view
-   * @returns {number}
+   * @param {Shape} shape
+   * @returns {Uint8Array | null} 1 for each frame that stands for a group in which one matches; null = no search
    */
-  bytes(view) {
+  matchIn(shape) {
     const { match } = this;
-    if (match === null) return 0;
-    if (this.view !== view) {
-      this.view = view;
-      this.outermost = this.findOutermost(view, match);
-    }
-    return this.outermost.reduce((total, node) => total + subtreeSum(this.model, node, view.sumBytes), 0);
+    if (match === null || shape.options.group === 'line') return match;
+    const out = new Uint8Array(match.length);
+    for (let f = 1; f < match.length; f++) if (match[f] !== 0) out[shape.key[f]] = 1;
+    return out;
   }
 
   /**
-   * @param {View} view
-   * @param {Uint8Array} match
+   * What lies at or below frames that match and can be seen. Each byte counts once.
+   * @param {Shape} shape
+   * @param {Float64Array} sum running sum over the locations, of bytes or of allocations
+   * @returns {number}
+   */
+  total(shape, sum) {
+    if (this.match === null) return 0;
+    if (this.shape !== shape) {
+      this.shape = shape;
+      this.outermost = this.findOutermost(shape);
+    }
+    return this.outermost.reduce((total, node) => total + subtreeSum(this.model, node, sum), 0);
+  }
+
+  /**
+   * @param {Shape} shape
    * @returns {number[]}
    */
-  findOutermost(view, match) {
-    const { nodeFrame, nodeEnd } = this.model;
+  findOutermost(shape) {
+    const match = this.matchIn(shape);
+    if (match === null) return [];
+    const { nodeEnd } = this.model;
+    const { near } = shape;
     const out = [];
-    for (let i = 1, n = nodeFrame.length; i < n; ) {
-      const frame = nodeFrame[i];
-      const found = match[frame] !== 0 && view.hidden[frame] === 0;
+    for (let i = 1, n = near.length; i < n; ) {
+      const found = near[i] === i && match[shape.frameOf(i)] !== 0;
       if (found) out.push(i);
       i = found ? nodeEnd[i] : i + 1;
     }

@@ -1,6 +1,11 @@
+import { GROUPS } from './groups.js';
+
 /** @typedef {import('./decode.js').Meta} Meta */
 /** @typedef {import('./format.js').Units} Units */
-/** @typedef {'peak' | 'leaks'} Mode */
+/** @typedef {import('./groups.js').Group} Group */
+/** @typedef {import('./values.js').Metric} Metric */
+/** @typedef {'peak' | 'leaks' | 'temporary'} Mode */
+/** @typedef {'callers' | 'allocators'} Direction which frames come first */
 
 /**
  * All that the reader can choose and that a link to the page keeps.
@@ -9,8 +14,17 @@
  * @property {number} lo first slice of the range
  * @property {number} hi last slice of the range
  * @property {Mode} mode
+ * @property {Metric} metric
+ * @property {Direction} direction
+ * @property {Group} group
  * @property {boolean} hideIrrelevant
+ * @property {boolean} foldImports
+ * @property {boolean} collapse
+ * @property {boolean} rootAtBottom
+ * @property {boolean} stacked whether the chart shows the largest functions on top of each other
  * @property {number} thread index, or -1 for all
+ * @property {number} allocator index, or -1 for all
+ * @property {number} selected frame of the function whose callers and callees are shown, or 0
  * @property {string} query
  * @property {number[]} zoom frames from below the root to the zoomed one
  * @property {Units} units
@@ -23,11 +37,15 @@
  * @property {number} slices
  * @property {Mode} mode the first view
  * @property {number} threads
+ * @property {number} allocators
  * @property {number} frames
+ * @property {boolean} temporary whether temporary allocations are known
  * @property {boolean} wholeRun whether the range cannot be chosen: it is always the whole run
  */
 
-const HIDE_IRRELEVANT = 1;
+// The bits of `h`.
+/** @type {Record<'hideIrrelevant' | 'foldImports' | 'collapse' | 'rootAtBottom' | 'stacked', number>} */
+const FLAGS = { hideIrrelevant: 1, foldImports: 2, collapse: 4, rootAtBottom: 8, stacked: 16 };
 // Longer paths come from runaway recursion; a link with thousands of numbers is of no use.
 const MAX_ZOOM = 500;
 
@@ -36,9 +54,17 @@ const MAX_ZOOM = 500;
  * @param {Meta} meta
  * @returns {Limits}
  */
-export function limitsOf({ mode, threads, counts, aggregated = false }) {
+export function limitsOf({ mode, threads, allocators, counts, temporary, aggregated = false }) {
   const { frames, snapshots } = counts;
-  return { slices: snapshots + 1, mode, threads: threads.length, frames, wholeRun: aggregated || snapshots === 0 };
+  return {
+    slices: snapshots + 1,
+    mode,
+    threads: threads.length,
+    allocators: allocators.length,
+    frames,
+    temporary: temporary === true,
+    wholeRun: aggregated || snapshots === 0,
+  };
 }
 
 /**
@@ -50,8 +76,17 @@ export function defaultState(limits) {
     lo: 0,
     hi: limits.slices - 1,
     mode: limits.mode,
+    metric: 'bytes',
+    direction: 'callers',
+    group: 'line',
     hideIrrelevant: true,
+    foldImports: false,
+    collapse: false,
+    rootAtBottom: false,
+    stacked: false,
     thread: -1,
+    allocator: -1,
+    selected: 0,
     query: '',
     zoom: [],
     units: 'iec',
@@ -69,8 +104,13 @@ export function toHash(state, limits) {
   const params = new URLSearchParams();
   if (state.lo !== usual.lo || state.hi !== usual.hi) params.set('r', state.lo + '-' + state.hi);
   if (state.mode !== usual.mode) params.set('m', state.mode);
-  if (!state.hideIrrelevant) params.set('h', '0');
+  if (state.metric !== usual.metric) params.set('w', state.metric);
+  if (state.direction !== usual.direction) params.set('v', state.direction);
+  if (state.group !== usual.group) params.set('g', state.group);
+  if (flagsOf(state) !== flagsOf(usual)) params.set('h', String(flagsOf(state)));
   if (state.thread >= 0) params.set('t', String(state.thread));
+  if (state.allocator >= 0) params.set('a', String(state.allocator));
+  if (state.selected > 0) params.set('f', String(state.selected));
   if (state.query !== '') params.set('q', state.query);
   if (state.zoom.length > 0 && state.zoom.length <= MAX_ZOOM) params.set('z', state.zoom.join('.'));
   if (state.units !== usual.units) params.set('u', state.units);
@@ -87,24 +127,60 @@ export function toHash(state, limits) {
 export function fromHash(hash, limits) {
   const state = defaultState(limits);
   const params = new URLSearchParams(hash.replace(/^#/, ''));
-  const range = /^(\d+)-(\d+)$/.exec(params.get('r') ?? '');
+  const range = /^(\d{1,9})-(\d{1,9})$/.exec(params.get('r') ?? '');
   if (range !== null) {
     const lo = Number(range[1]);
     const hi = Number(range[2]);
     if (lo <= hi && hi < limits.slices && !limits.wholeRun) Object.assign(state, { lo, hi });
   }
-  const mode = params.get('m');
-  if (mode === 'peak' || mode === 'leaks') state.mode = mode;
-  const flags = params.get('h') ?? '';
-  if (/^\d{1,4}$/.test(flags)) state.hideIrrelevant = (Number(flags) & HIDE_IRRELEVANT) !== 0;
-  const thread = params.get('t') ?? '';
-  if (/^\d{1,9}$/.test(thread) && Number(thread) < limits.threads) state.thread = Number(thread);
+  state.mode = oneOf(params.get('m'), limits.temporary ? ['peak', 'leaks', 'temporary'] : ['peak', 'leaks'], state.mode);
+  state.metric = oneOf(params.get('w'), ['bytes', 'count'], state.metric);
+  state.direction = oneOf(params.get('v'), ['callers', 'allocators'], state.direction);
+  state.group = oneOf(params.get('g'), GROUPS, state.group);
+  const flags = indexBelow(params.get('h'), 1 << 10, flagsOf(state));
+  for (const [name, bit] of flagBits()) state[name] = (flags & bit) !== 0;
+  state.thread = indexBelow(params.get('t'), limits.threads, -1);
+  state.allocator = indexBelow(params.get('a'), limits.allocators, -1);
+  state.selected = indexBelow(params.get('f'), limits.frames, 0);
   state.query = params.get('q') ?? '';
   const zoom = params.get('z') ?? '';
   if (/^\d{1,9}(\.\d{1,9})*$/.test(zoom)) {
     const frames = zoom.split('.').map(Number);
     if (frames.every((f) => f < limits.frames)) state.zoom = frames;
   }
-  if (params.get('u') === 'si') state.units = 'si';
+  state.units = oneOf(params.get('u'), ['iec', 'si'], state.units);
   return state;
+}
+
+/**
+ * @param {State} state
+ * @returns {number}
+ */
+function flagsOf(state) {
+  return flagBits().reduce((flags, [name, bit]) => flags | (state[name] ? bit : 0), 0);
+}
+
+function flagBits() {
+  return /** @type {[keyof typeof FLAGS, number][]} */ (Object.entries(FLAGS));
+}
+
+/**
+ * @template {string} T
+ * @param {string | null} value
+ * @param {readonly T[]} known
+ * @param {T} usual
+ * @returns {T}
+ */
+function oneOf(value, known, usual) {
+  return known.find((k) => k === value) ?? usual;
+}
+
+/**
+ * @param {string | null} text
+ * @param {number} limit
+ * @param {number} usual
+ * @returns {number}
+ */
+function indexBelow(text, limit, usual) {
+  return text !== null && /^\d{1,9}$/.test(text) && Number(text) < limit ? Number(text) : usual;
 }

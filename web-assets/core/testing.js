@@ -242,7 +242,7 @@ export function randomProfile({ seed, nodes, rows, snapshots, frames, threads })
   const profile = {
     frames: randomFrames(frames, below),
     nodes: randomNodes(nodes, frames, below),
-    locations: Array.from({ length: nodes - 1 }, (_, i) => ({ node: i + 1, thread: below(threads), allocator: 0 })),
+    locations: Array.from({ length: nodes - 1 }, (_, i) => ({ node: i + 1, thread: below(threads), allocator: below(2) })),
     snapshots: Array.from({ length: snapshots }, (_, i) => ({ time: 10 * (i + 1) + below(5), rss: 1e6 + below(1e6), heap: 0 })),
     slices: Array.from({ length: snapshots + 1 }, (_, i) => ({ peak: 0, moment: i * 100 + below(100) })),
     rows: randomRows(rows, nodes - 1, 2 * (snapshots + 1), below),
@@ -276,7 +276,7 @@ export function setCurves({ rows, slices, snapshots }) {
  */
 function randomFrames(n, below) {
   const out = [{ function: '<root>', file: '', line: 0, flags: 0 }];
-  for (let i = 1; i < n; i++) out.push({ function: 'function_' + i, file: 'package/module_' + below(40) + '.py', line: 1 + below(500), flags: below(5) === 0 ? 1 : 0 });
+  for (let i = 1; i < n; i++) out.push({ function: 'function_' + (1 + below(n - 1)), file: 'package_' + below(3) + '/module_' + below(4) + '.py', line: 1 + below(500), flags: (below(5) === 0 ? 1 : 0) + (below(12) === 0 ? 2 : 0) });
   return out;
 }
 

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Answer } from './answer.js';
 import { decodeModel } from './decode.js';
+import { functionRows, groupBelow, groupsByOwner } from './functions.js';
+import { GROUPS } from './groups.js';
 import { FlameLayout } from './layout.js';
 import { Search, compileQuery } from './search.js';
+import { seriesOf } from './series.js';
 import { defaultState } from './state.js';
 import { encode, randomNumbers, randomProfile } from './testing.js';
 
 const profile = randomProfile({ seed: 21, nodes: 900, rows: 5000, snapshots: 30, frames: 40, threads: 3 });
-const limits = { slices: 31, mode: /** @type {'peak'} */ ('peak'), threads: 3, frames: 40, wholeRun: false };
+const limits = { slices: 31, mode: /** @type {'peak'} */ ('peak'), threads: 3, allocators: 2, frames: 40, temporary: true, wholeRun: false };
+
+/** @typedef {import('./state.js').State} State */
 
 async function open() {
   const { meta, sections } = encode(profile);
@@ -16,24 +21,84 @@ async function open() {
 }
 
 /**
+ * Whether a row counts in a state, apart from what is shown of its stack.
+ * @param {State} state
+ * @param {number} slice
+ * @param {import('./testing.js').TestRow} row
+ */
+function counts(state, slice, row) {
+  const { thread, allocator } = profile.locations[row.location];
+  const live = state.mode === 'peak' ? row.start <= 2 * slice && row.end > 2 * slice : row.start >= 2 * state.lo && row.start <= 2 * state.hi + 1 && row.end > 2 * state.hi + 1;
+  return live && (state.thread < 0 || thread === state.thread) && (state.allocator < 0 || allocator === state.allocator);
+}
+
+/**
+ * What the locations hold in a state, row by row.
+ * @param {State} state
+ * @param {number} slice
+ * @returns {{location: number, bytes: number, count: number}[]}
+ */
+function held(state, slice) {
+  if (state.mode !== 'temporary') return profile.rows.filter((row) => counts(state, slice, row));
+  return (profile.temporary ?? []).map((t, location) => ({ location, ...t })).filter(({ location }) => {
+    const { thread, allocator } = profile.locations[location];
+    return (state.thread < 0 || thread === state.thread) && (state.allocator < 0 || allocator === state.allocator);
+  });
+}
+
+/**
+ * What stands for a frame in a grouping, found by names.
+ * @param {State['group']} group
+ * @param {number} frame
+ */
+function groupOf(group, frame) {
+  if (group === 'line') return frame;
+  const { function: name, file } = profile.frames[frame];
+  const folder = file.slice(0, file.lastIndexOf('/'));
+  const same = (/** @type {import('./testing.js').TestFrame} */ f) => (group === 'function' ? f.function === name && f.file === file : group === 'module' ? f.file === file : f.file.startsWith(folder + '/'));
+  return profile.frames.findIndex((f, i) => i > 0 && same(f));
+}
+
+/**
+ * The frames that are shown of a stack, callers first.
+ * @param {State} state
+ * @param {number} node
+ */
+function shownFrames(state, node) {
+  const out = [];
+  const collapses = state.collapse || state.group === 'module' || state.group === 'package';
+  for (const f of stackOf(node)) {
+    const flags = profile.frames[f].flags ?? 0;
+    if (state.foldImports && (flags & 2) !== 0) break;
+    if (state.hideIrrelevant && (flags & 1) !== 0) continue;
+    const key = groupOf(state.group, f);
+    if (!collapses || out[out.length - 1] !== key) out.push(key);
+  }
+  return out;
+}
+
+/**
  * Bytes by stack of shown frames, added up row by row.
- * @param {import('./state.js').State} state
+ * @param {State} state
  * @param {number} slice
  */
 function explicitStacks(state, slice) {
   /** @type {Map<string, number>} */
   const out = new Map();
-  for (const row of profile.rows) {
-    const { node, thread } = profile.locations[row.location];
-    const live = state.mode === 'peak' ? row.start <= 2 * slice && row.end > 2 * slice : row.start >= 2 * state.lo && row.start <= 2 * state.hi + 1 && row.end > 2 * state.hi + 1;
-    if (!live || (state.thread >= 0 && thread !== state.thread)) continue;
-    const frames = stackOf(node).filter((f) => !state.hideIrrelevant || (profile.frames[f].flags ?? 0) % 2 === 0);
+  for (const { location, bytes } of held(state, slice)) {
+    const frames = shownFrames(state, profile.locations[location].node);
+    if (state.direction === 'allocators') frames.reverse();
     for (let depth = 0; depth <= frames.length; depth++) {
       const key = frames.slice(0, depth).join();
-      out.set(key, (out.get(key) ?? 0) + row.bytes);
+      out.set(key, (out.get(key) ?? 0) + bytes);
     }
   }
-  return out;
+  return filled(out);
+}
+
+/** @param {Map<string, number>} stacks */
+function filled(stacks) {
+  return new Map([...stacks].filter(([, bytes]) => bytes > 0).sort());
 }
 
 /** @param {number} node */
@@ -54,36 +119,162 @@ function shownStacks(view) {
     for (let c = view.children(v); c >= 0; c = view.next[c]) walk(c);
   };
   walk(0);
-  return out;
+  return filled(out);
+}
+
+/**
+ * @param {(limit: number) => number} below
+ * @returns {State}
+ */
+function randomState(below) {
+  const lo = below(31);
+  const flip = () => below(2) === 0;
+  return {
+    ...defaultState(limits),
+    lo,
+    hi: lo + below(31 - lo),
+    mode: /** @type {const} */ (['peak', 'leaks', 'temporary'])[below(3)],
+    metric: flip() ? 'bytes' : 'count',
+    direction: flip() ? 'callers' : 'allocators',
+    group: GROUPS[below(4)],
+    hideIrrelevant: flip(),
+    foldImports: flip(),
+    collapse: flip(),
+    thread: below(4) - 1,
+    allocator: below(3) - 1,
+  };
 }
 
 test('every option shows exactly the stacks it should', async () => {
   const answer = await open();
   const below = randomNumbers(2);
-  for (let i = 0; i < 24; i++) {
-    const lo = below(31);
-    const state = { ...defaultState(limits), lo, hi: lo + below(31 - lo), mode: i % 2 ? /** @type {const} */ ('leaks') : /** @type {const} */ ('peak'), hideIrrelevant: i % 3 > 0, thread: below(4) - 1 };
+  for (let i = 0; i < 150; i++) {
+    const state = randomState(below);
     answer.ask(state);
-    const expected = new Map([...explicitStacks(state, answer.slice)].filter(([, bytes]) => bytes > 0).sort());
-    assert.deepEqual(new Map([...shownStacks(answer.view)].sort()), expected);
+    assert.deepEqual(shownStacks(answer.view), explicitStacks(state, answer.slice), JSON.stringify(state));
   }
 });
 
-test('every view has the same root, and threads add up to it', async () => {
+test('a view that was used before shows the same as a fresh one', async () => {
+  const used = await open();
+  const below = randomNumbers(5);
+  for (let i = 0; i < 30; i++) {
+    used.ask(randomState(below));
+    for (let v = 0; v < 60 && v < used.view.n; v++) used.view.children(v);
+    const state = randomState(below);
+    used.ask(state);
+    const fresh = await open();
+    fresh.ask(state);
+    const order = (/** @type {import('./view.js').View} */ view, v = 0) => {
+      /** @type {string[]} */
+      const out = [];
+      for (let c = view.children(v); c >= 0; c = view.next[c]) out.push(view.framesTo(c).join() + ':' + view.weight(c), ...order(view, c));
+      return out;
+    };
+    assert.deepEqual(order(used.view), order(fresh.view));
+  }
+});
+
+test('every view has the same root, and threads and allocators add up to it', async () => {
   const answer = await open();
-  for (const mode of /** @type {const} */ (['peak', 'leaks'])) {
-    const state = { ...defaultState(limits), mode, lo: 3, hi: 20 };
+  const below = randomNumbers(8);
+  for (let i = 0; i < 40; i++) {
+    const state = { ...randomState(below), thread: -1, allocator: -1 };
     answer.ask(state);
     const whole = answer.bytes;
-    answer.ask({ ...state, hideIrrelevant: false });
-    assert.equal(answer.bytes, whole);
-    let sum = 0;
-    for (let thread = 0; thread < 3; thread++) {
-      answer.ask({ ...state, thread });
-      assert.equal(answer.wholeBytes, whole);
-      sum += answer.bytes;
+    assert.equal(answer.view.bytes(0), whole);
+    if (state.mode === 'peak') assert.equal(whole, profile.slices[answer.slice].peak);
+    answer.ask({ ...randomState(below), lo: state.lo, hi: state.hi, mode: state.mode, thread: -1, allocator: -1 });
+    assert.equal(answer.view.bytes(0), whole);
+    for (const [key, n] of /** @type {const} */ ([['thread', 3], ['allocator', 2]])) {
+      let sum = 0;
+      for (let value = 0; value < n; value++) {
+        answer.ask({ ...state, [key]: value });
+        assert.equal(answer.wholeBytes, whole);
+        assert.equal(answer.view.bytes(0), answer.bytes);
+        sum += answer.bytes;
+      }
+      assert.equal(sum, whole);
     }
-    assert.equal(sum, whole);
+  }
+});
+
+test('functions are added up by stack, recursion once', async () => {
+  const answer = await open();
+  const below = randomNumbers(14);
+  for (let i = 0; i < 40; i++) {
+    const state = randomState(below);
+    answer.ask(state);
+    const shape = answer.tableShape(state);
+    const named = { ...state, group: shape.options.group };
+    const own = new Map();
+    const all = new Map();
+    const put = (/** @type {Map<number, number>} */ map, /** @type {number} */ key, /** @type {number} */ bytes) => map.set(key, (map.get(key) ?? 0) + bytes);
+    for (const { location, bytes } of held(state, answer.slice)) {
+      const frames = shownFrames(named, profile.locations[location].node);
+      put(own, frames[frames.length - 1] ?? 0, bytes);
+      for (const frame of new Set(frames.length > 0 ? frames : [0])) put(all, frame, bytes);
+    }
+    const rows = functionRows(shape, answer.values);
+    const sorted = (/** @type {Map<number, number>} */ map) => [...map].filter(([, bytes]) => bytes > 0).sort((a, b) => a[0] - b[0]);
+    assert.deepEqual(rows.filter((r) => r.ownBytes > 0).map((r) => [r.frame, r.ownBytes]), sorted(own));
+    assert.deepEqual(rows.filter((r) => r.bytes > 0).map((r) => [r.frame, r.bytes]), sorted(all));
+    assert.equal(rows.reduce((sum, r) => sum + r.ownBytes, 0), answer.bytes);
+    assert.equal(rows.reduce((sum, r) => sum + r.ownCount, 0), answer.count);
+  }
+});
+
+test('both directions from a function hold what it holds with its callees', async () => {
+  const answer = await open();
+  const below = randomNumbers(23);
+  for (let i = 0; i < 60; i++) {
+    const state = { ...randomState(below), selected: 1 + below(39) };
+    answer.ask(state);
+    const { sandwich } = answer;
+    const shape = answer.tableShape(state);
+    const named = { ...state, group: shape.options.group };
+    const frame = groupOf(named.group, state.selected);
+    const callees = new Map();
+    const callers = new Map();
+    for (const { location, bytes } of held(state, answer.slice)) {
+      const frames = shownFrames(named, profile.locations[location].node);
+      const at = frames.indexOf(frame);
+      if (at < 0) continue;
+      for (const [map, part] of /** @type {const} */ ([[callees, frames.slice(at + 1)], [callers, frames.slice(0, at).reverse()]])) {
+        for (let depth = 0; depth <= part.length; depth++) {
+          const key = part.slice(0, depth).join();
+          map.set(key, (map.get(key) ?? 0) + bytes);
+        }
+      }
+    }
+    if (sandwich === null) assert.equal(callees.size, 0);
+    else {
+      assert.equal(sandwich.frame, frame);
+      assert.deepEqual(shownStacks(sandwich.callees), filled(callees));
+      assert.deepEqual(shownStacks(sandwich.callers), filled(callers));
+    }
+  }
+});
+
+test('curves over time are what is live at the peak of each slice', async () => {
+  const answer = await open();
+  const below = randomNumbers(31);
+  for (let i = 0; i < 6; i++) {
+    const state = { ...randomState(below), mode: /** @type {const} */ ('peak') };
+    answer.ask(state);
+    const shape = answer.tableShape(state);
+    const frames = functionRows(shape, answer.values).map((r) => r.frame).filter((f) => f !== 0).slice(0, 8);
+    const series = await seriesOf(answer.model, groupsByOwner(shape, frames, frames.length), answer.keep, frames.length + 1);
+    for (let s = 0; s < 31; s++) {
+      answer.ask({ ...state, lo: s, hi: s });
+      const own = new Map(functionRows(shape, answer.values).map((r) => [r.frame, r.ownBytes]));
+      frames.forEach((frame, g) => assert.equal(series?.[g][s], own.get(frame) ?? 0));
+      assert.equal(series?.reduce((sum, values) => sum + values[s], 0), answer.bytes);
+    }
+    const roots = shape.nodesOf(frames[0]);
+    const chosen = await seriesOf(answer.model, groupBelow(answer.model, roots), answer.keep, 1);
+    answer.ask({ ...state, lo: 12, hi: 12, selected: frames[0] });
+    assert.equal(chosen?.[0][12], answer.sandwich?.callees.bytes(0));
   }
 });
 
@@ -108,18 +299,20 @@ test('siblings have distinct frames, and their order does not depend on the rang
 test('a path of frames leads to the same place whatever is hidden', async () => {
   const answer = await open();
   const state = defaultState(limits);
+  const seen = (/** @type {number[]} */ frames) => frames.filter((f) => ((profile.frames[f].flags ?? 0) & 1) === 0);
   answer.ask({ ...state, hideIrrelevant: false });
-  const open_ = answer.view;
-  for (let v = 0; v < 200 && v < open_.n; v++) {
-    open_.children(v);
+  const all = answer.view;
+  for (let v = 0; v < 200 && v < all.n; v++) {
+    all.children(v);
     answer.ask({ ...state, hideIrrelevant: false });
-    const path = open_.framesTo(v);
+    const path = all.framesTo(v);
     assert.equal(answer.follow(path), v);
     answer.ask(state);
-    const shown = path.filter((f) => (profile.frames[f].flags ?? 0) === 0);
-    assert.deepEqual(answer.view.framesTo(answer.follow(path)), shown);
+    assert.deepEqual(answer.view.framesTo(answer.follow(path)), seen(path));
     answer.ask({ ...state, hideIrrelevant: false });
-    assert.deepEqual(open_.framesTo(answer.follow(shown)).filter((f) => (profile.frames[f].flags ?? 0) === 0), shown);
+    assert.deepEqual(seen(all.framesTo(answer.follow(seen(path)))), seen(path));
+    answer.ask({ ...state, hideIrrelevant: false, group: 'function' });
+    assert.deepEqual(answer.view.framesTo(answer.follow(path)), path.map((f) => groupOf('function', f)));
   }
   assert.equal(answer.follow([39, 39, 39, 39]) >= 0, true);
 });
@@ -134,16 +327,15 @@ test('matched bytes count each byte once', async () => {
     ['nowhere', () => false],
   ])) {
     search.set(query);
-    for (const state of [defaultState(limits), { ...defaultState(limits), hideIrrelevant: false, thread: 1 }, { ...defaultState(limits), mode: /** @type {const} */ ('leaks'), lo: 4, hi: 9 }]) {
+    const below = randomNumbers(77);
+    for (let i = 0; i < 12; i++) {
+      const state = { ...randomState(below), group: /** @type {const} */ ('line') };
       answer.ask(state);
       let expected = 0;
-      for (const row of profile.rows) {
-        const { node, thread } = profile.locations[row.location];
-        const live = state.mode === 'peak' ? row.start <= 2 * answer.slice && row.end > 2 * answer.slice : row.start >= 2 * state.lo && row.start <= 2 * state.hi + 1 && row.end > 2 * state.hi + 1;
-        if (!live || (state.thread >= 0 && thread !== state.thread)) continue;
-        if (stackOf(node).some((f) => matches(f) && (!state.hideIrrelevant || profile.frames[f].flags === 0))) expected += row.bytes;
+      for (const { location, bytes } of held(state, answer.slice)) {
+        if (shownFrames(state, profile.locations[location].node).some(matches)) expected += bytes;
       }
-      assert.equal(search.bytes(answer.view), expected);
+      assert.equal(search.total(answer.shape, answer.values.sumBytes), expected);
     }
   }
   search.set('');

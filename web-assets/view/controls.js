@@ -1,21 +1,34 @@
-import { argmax } from '../core/columns.js';
+import { formatCount } from '../core/format.js';
+import { largestGrowth, peakRss } from '../core/moments.js';
 import { all, byId, make, press, setAria, setText } from './dom.js';
 import { darkMedia } from './palette.js';
 
-/** @typedef {import('../core/format.js').Units} Units */
-/** @typedef {import('../core/state.js').Mode} Mode */
+/** @typedef {import('../core/state.js').State} State */
 /** @typedef {import('./page.js').Page} Page */
+
+/** Groups of buttons of which one is pressed: the data attribute, which is also the name in the state. */
+const CHOICES = /** @type {const} */ (['mode', 'direction', 'metric', 'units']);
+
+/** Switches: the name in the state, which is also the element's id. */
+const SWITCHES = /** @type {const} */ (['hideIrrelevant', 'foldImports', 'collapse', 'rootAtBottom', 'stacked']);
 
 /**
  * Connects buttons, switches and the search field with the page.
  * @param {Page} page
  */
 export function connectControls(page) {
+  for (const key of CHOICES) {
+    for (const button of all('[data-' + key + ']')) button.addEventListener('click', () => page.change({ [key]: button.dataset[key] }));
+  }
+  for (const key of SWITCHES) inputById(key).addEventListener('change', () => page.change({ [key]: inputById(key).checked }));
   connectRange(page);
   connectFilters(page);
   connectSearch(page);
   connectLegend(page);
   connectTheme(page);
+  connectMenus();
+  byId('reset').addEventListener('click', () => page.zoomTo(page.main, 0));
+  byId('unselect').addEventListener('click', () => page.select(0));
   page.listeners.push(() => showControls(page));
 }
 
@@ -25,66 +38,111 @@ export function connectControls(page) {
  */
 function showControls(page) {
   const { state } = page;
-  press('mode', state.mode);
-  press('units', state.units);
-  inputById('irrelevant').checked = state.hideIrrelevant;
+  for (const key of CHOICES) press(key, state[key]);
+  for (const key of SWITCHES) inputById(key).checked = state[key];
+  inputById('group').value = state.group;
   inputById('thread').value = String(state.thread);
+  inputById('allocator').value = String(state.allocator);
   const search = inputById('search');
   if (search.value !== state.query) search.value = state.query;
-  const reset = /** @type {HTMLButtonElement} */ (byId('reset'));
-  reset.disabled = page.zoom === 0;
+  disable('reset', page.main.zoom === 0);
+  for (const id of ['search-previous', 'search-next']) byId(id).hidden = state.query === '';
+  // Both directions are in sight.
+  for (const button of all('[data-direction]')) /** @type {HTMLButtonElement} */ (button).disabled = state.selected > 0;
+  inputById('rootAtBottom').disabled = state.selected > 0;
+  const last = page.limits.slices - 1;
+  const isTemporary = state.mode === 'temporary';
+  for (const button of all('#range-buttons button')) /** @type {HTMLButtonElement} */ (button).disabled = isTemporary;
+  disable('to-all', isTemporary || (state.lo === 0 && state.hi === last));
+  byId('timeline').classList.toggle('unused', isTemporary);
 }
 
 /** @param {Page} page */
 function connectRange(page) {
-  const { model } = page;
-  const last = page.limits.slices - 1;
-  for (const button of all('[data-mode]')) button.addEventListener('click', () => page.change({ mode: /** @type {Mode} */ (button.dataset.mode) }));
+  const { model, limits } = page;
+  const last = limits.slices - 1;
   /**
+   * @param {string} id
    * @param {number} lo
    * @param {number} hi
    */
-  const go = (lo, hi) => () => page.change({ lo, hi });
+  const go = (id, lo, hi) => byId(id).addEventListener('click', () => page.change({ lo, hi }));
   const peak = page.answer.store.peakSlice(0, last);
-  const rss = argmax(model.snapshotRss);
-  byId('to-all').addEventListener('click', go(0, last));
-  byId('to-peak').addEventListener('click', go(peak, peak));
-  byId('to-rss').addEventListener('click', go(rss, rss));
+  const rss = peakRss(model);
+  const growth = largestGrowth(model);
+  go('to-all', 0, last);
+  go('to-peak', peak, peak);
+  go('to-rss', rss, rss);
+  go('to-growth', growth, growth);
+  go('to-end', last, last);
 }
 
 /** @param {Page} page */
 function connectFilters(page) {
-  const { threads } = page.model.meta;
-  const select = inputById('thread');
-  const option = (/** @type {number} */ value, /** @type {string} */ text) => {
-    const out = /** @type {HTMLOptionElement} */ (make('option', text));
-    out.value = String(value);
-    return out;
-  };
-  select.append(option(-1, 'all threads'), ...threads.map((name, i) => option(i, name)));
-  byId('thread-filter').hidden = threads.length < 2;
-  select.addEventListener('change', () => page.change({ thread: Number(select.value) }));
-  const irrelevant = inputById('irrelevant');
-  irrelevant.addEventListener('change', () => page.change({ hideIrrelevant: irrelevant.checked }));
-  byId('reset').addEventListener('click', () => page.zoomTo(0));
-  for (const button of all('[data-units]')) button.addEventListener('click', () => page.change({ units: /** @type {Units} */ (button.dataset.units) }));
+  const { model } = page;
+  const { threads, allocators } = model.meta;
+  const used = Array.from(new Set(model.locationAllocator)).sort((a, b) => a - b);
+  addChoices(page, 'thread', threads.map((name, i) => [i, name]));
+  addChoices(page, 'allocator', used.map((i) => [i, allocators[i] ?? formatCount(i)]));
+  const group = inputById('group');
+  group.addEventListener('change', () => page.change({ group: /** @type {State['group']} */ (group.value) }));
+}
+
+/**
+ * @param {Page} page
+ * @param {'thread' | 'allocator'} key
+ * @param {[number, string][]} choices
+ */
+function addChoices(page, key, choices) {
+  const select = inputById(key);
+  for (const [value, text] of [/** @type {[number, string]} */ ([-1, 'all ' + key + 's']), ...choices]) {
+    const option = /** @type {HTMLOptionElement} */ (make('option', text));
+    option.value = String(value);
+    select.append(option);
+  }
+  byId(key + '-filter').hidden = choices.length < 2;
+  select.addEventListener('change', () => page.change({ [key]: Number(select.value) }));
 }
 
 /** @param {Page} page */
 function connectSearch(page) {
   const search = inputById('search');
   search.addEventListener('input', () => page.change({ query: search.value }));
+  search.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    page.step(event.shiftKey ? -1 : 1);
+  });
+  byId('search-next').addEventListener('click', () => page.step(1));
+  byId('search-previous').addEventListener('click', () => page.step(-1));
   document.addEventListener('keydown', (event) => {
-    const typing = event.target instanceof HTMLInputElement && event.target.type === 'search';
-    if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) {
+    const { target } = event;
+    const typing = target instanceof HTMLInputElement && target.type === 'search';
+    const isOpen = document.querySelector('dialog[open]') !== null;
+    if (isOpen || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === '/' && !typing) {
       event.preventDefault();
       search.focus();
       search.select();
-    } else if (event.key === 'Escape') {
-      if (page.state.query !== '' && (typing || page.zoom === 0)) page.change({ query: '' });
-      else page.zoomTo(0);
-    }
+    } else if (event.key === '?' && !typing) showHelp();
+    else if (event.key === 'Escape') goBack(page, typing);
   });
+}
+
+/**
+ * Undoes the latest of: an open menu, search, zoom, chosen function.
+ * @param {Page} page
+ * @param {boolean} typing
+ */
+function goBack(page, typing) {
+  const { state } = page;
+  const menu = /** @type {HTMLDetailsElement | null} */ (document.querySelector('details.menu[open]'));
+  if (menu !== null) {
+    menu.open = false;
+    /** @type {HTMLElement} */ (menu.firstElementChild).focus();
+  } else if (state.query !== '' && (typing || page.main.zoom === 0)) page.change({ query: '' });
+  else if (page.main.zoom !== 0) page.zoomTo(page.main, 0);
+  else if (state.selected > 0) page.select(0);
 }
 
 /** @param {Page} page */
@@ -122,6 +180,32 @@ function connectTheme(page) {
     show('not all');
   });
   window.addEventListener('afterprint', () => show(chosen));
+}
+
+/** Menus close when something else is used; help is a dialog. */
+function connectMenus() {
+  const menus = /** @type {HTMLDetailsElement[]} */ (all('details.menu'));
+  document.addEventListener('pointerdown', (event) => {
+    for (const menu of menus) if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
+  });
+  for (const menu of menus) {
+    menu.addEventListener('focusout', (event) => {
+      if (event.relatedTarget !== null && !menu.contains(/** @type {Node} */ (event.relatedTarget))) menu.open = false;
+    });
+  }
+  byId('help-button').addEventListener('click', showHelp);
+}
+
+function showHelp() {
+  /** @type {HTMLDialogElement} */ (byId('help')).showModal();
+}
+
+/**
+ * @param {string} id
+ * @param {boolean} disabled
+ */
+function disable(id, disabled) {
+  /** @type {HTMLButtonElement} */ (byId(id)).disabled = disabled;
 }
 
 /**

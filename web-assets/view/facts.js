@@ -1,6 +1,6 @@
 import { argmax } from '../core/columns.js';
 import { formatBytes, formatCount, formatTime, timeDigits } from '../core/format.js';
-import { byId, make } from './dom.js';
+import { byId, make, setText } from './dom.js';
 
 /** @typedef {import('../core/axis.js').TimeAxis} TimeAxis */
 /** @typedef {import('../core/decode.js').Model} Model */
@@ -19,7 +19,6 @@ export function showFacts(model, axis, units) {
   /** @param {number} bytes */
   const size = (bytes) => [formatBytes(bytes, units), formatCount(bytes) + ' bytes'];
   const facts = [
-    ['Command', meta.command, meta.command],
     ['Peak heap', ...size(meta.peak_bytes)],
     ['Peak RSS', ...(snapshotRss.length > 0 ? size(snapshotRss[argmax(snapshotRss)]) : ['not sampled', 'The program ended before the first sample'])],
     ['Duration', formatTime(axis.span, timeDigits(axis.span)), formatTime(axis.span, 3)],
@@ -32,6 +31,8 @@ export function showFacts(model, axis, units) {
     ['Samples', meta.snapshot_stride > 1 ? 'one in ' + formatCount(meta.snapshot_stride) + ' kept' : '', 'Peaks between samples are exact all the same'],
     ['Started', startInWords(meta.start_ms), ''],
   ];
+  setText(byId('command'), meta.command);
+  byId('command').title = meta.command;
   byId('facts').replaceChildren(...facts.filter(([, value]) => value !== '').map(([name, value, title]) => fact(name, value, title)));
 }
 
@@ -76,7 +77,7 @@ function list(texts) {
  * @returns {HTMLElement}
  */
 function fact(name, value, title) {
-  const out = make('div', '', name === 'Command' ? 'wide' : '');
+  const out = make('div');
   const dd = make('dd', value);
   if (title !== '') dd.title = title;
   out.append(make('dt', name), dd);

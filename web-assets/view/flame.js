@@ -1,7 +1,7 @@
 import { FlameLayout, SLIVER } from '../core/layout.js';
 import { HUES } from '../core/names.js';
 import { timed } from '../core/timing.js';
-import { byId, fitCanvas } from './dom.js';
+import { fitCanvas } from './dom.js';
 
 /** @typedef {import('../core/names.js').FrameNames} FrameNames */
 /** @typedef {import('../core/view.js').View} View */
@@ -13,9 +13,10 @@ import { byId, fitCanvas } from './dom.js';
  * @typedef {object} Picture
  * @property {View} view
  * @property {number} zoom view node
+ * @property {boolean} rootAtBottom
  * @property {Uint8Array | null} match
  * @property {string} rootLabel
- * @property {(bytes: number) => string} formatBytes
+ * @property {(v: number) => string} sizeOf what a view node holds, in words
  */
 
 /** Height of a row of frames in CSS pixels, with the gap below it. */
@@ -26,19 +27,25 @@ const MIN_LABEL = 3;
 // Width of the darker edge of native frames, and of the narrowest frame that has one.
 const EDGE = 2;
 const MIN_EDGED = 6;
+const EDGE_FILL = 4 * HUES;
 
 /**
- * The flame graph. The canvas is only as large as the visible part and sticks to the top of `#tree`; `#flame-space`
- * is as high as the graph, since browsers limit the size of a canvas and recursion can be deep.
+ * A flame graph. The canvas is only as large as the visible part and sticks to the top of `scroller`; the space it
+ * lies in is as high as the graph, since browsers limit the size of a canvas and recursion can be deep.
  */
 export class FlameGraph {
-  /** @param {FrameNames} names */
-  constructor(names) {
+  /**
+   * @param {HTMLElement} scroller holds the space, which holds the canvas
+   * @param {FrameNames} names
+   */
+  constructor(scroller, names) {
     this.names = names;
     this.layout = new FlameLayout();
-    this.scroller = byId('tree');
-    this.space = byId('flame-space');
-    this.canvas = /** @type {HTMLCanvasElement} */ (byId('flame'));
+    this.scroller = scroller;
+    this.space = /** @type {HTMLElement} */ (scroller.firstElementChild);
+    this.canvas = /** @type {HTMLCanvasElement} */ (this.space.firstElementChild);
+    /** Height of the space in CSS pixels. */
+    this.height = 0;
     this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext('2d', { alpha: false }));
     this.pixels = this.context.createImageData(1, 1);
     this.words = new Uint32Array(this.pixels.data.buffer);
@@ -59,8 +66,43 @@ export class FlameGraph {
     const width = this.scroller.clientWidth;
     timed('layout', () => this.layout.update(picture.view, picture.zoom, width));
     const height = Math.max(this.scroller.clientHeight, this.layout.levels * ROW + 1);
-    if (settled || height > this.space.clientHeight) this.space.style.height = height + 'px';
+    if (settled || height > this.height) this.setHeight(height);
     timed('draw', () => this.paint());
+  }
+
+  /**
+   * What is in sight stays there: with the root at the bottom, what counts is how far that is away.
+   * @param {number} height
+   */
+  setHeight(height) {
+    if (height === this.height) return;
+    const { scroller } = this;
+    const below = this.height - scroller.scrollTop;
+    const isFirst = this.height === 0;
+    this.height = height;
+    this.space.style.height = height + 'px';
+    if (this.picture?.rootAtBottom) scroller.scrollTop = isFirst ? height : height - below;
+  }
+
+  /** Scrolls to where the root is. */
+  showRoot() {
+    this.scroller.scrollTop = this.picture?.rootAtBottom ? this.height : 0;
+  }
+
+  /**
+   * @param {number} level
+   * @returns {number} CSS pixels from the top of the space to the top of a row of frames
+   */
+  top(level) {
+    return this.picture?.rootAtBottom ? this.height - (level + 1) * ROW : level * ROW;
+  }
+
+  /** @returns {[number, number]} the first and the last level in sight; the last is less than the first if there is none */
+  get visibleLevels() {
+    const { scroller, layout, height } = this;
+    const { scrollTop, clientHeight } = scroller;
+    const from = this.picture?.rootAtBottom ? height - scrollTop - clientHeight : scrollTop;
+    return [Math.max(0, Math.floor(from / ROW)), Math.min(layout.levels - 1, Math.floor((from + clientHeight) / ROW))];
   }
 
   /** Paints the visible rows: rectangles by hand, one scanline for each row that is copied down, then the texts. */
@@ -75,8 +117,7 @@ export class FlameGraph {
       this.words = new Uint32Array(this.pixels.data.buffer);
     }
     this.words.fill(palette.background);
-    const first = Math.floor(scroller.scrollTop / ROW);
-    const last = Math.min(this.layout.levels - 1, Math.floor((scroller.scrollTop + height) / ROW));
+    const [first, last] = this.visibleLevels;
     for (let level = first; level <= last; level++) this.paintRow(picture, palette, level, ratio);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.putImageData(this.pixels, 0, 0);
@@ -98,8 +139,9 @@ export class FlameGraph {
     const { layout, words } = this;
     const { width, height } = this.pixels;
     const scrolled = Math.round(this.scroller.scrollTop * ratio);
-    const top = Math.max(0, Math.round(level * ROW * ratio) - scrolled);
-    const bottom = Math.min(height, Math.round(((level + 1) * ROW - 1) * ratio) - scrolled);
+    const rowTop = this.top(level);
+    const top = Math.max(0, Math.round(rowTop * ratio) - scrolled);
+    const bottom = Math.min(height, Math.round((rowTop + ROW - 1) * ratio) - scrolled);
     if (bottom <= top) return;
     for (let i = layout.first[level], end = layout.first[level + 1]; i < end; i++) {
       const [left, right] = this.extent(i, ratio);
@@ -107,7 +149,7 @@ export class FlameGraph {
       const fills = this.faded(picture, i) ? palette.faded : palette.fills;
       words.fill(this.colour(picture, palette, v, fills), top * width + left, top * width + right);
       if (v <= 0 || layout.width[i] < MIN_EDGED || !this.names.isNative(picture.view.frame[v])) continue;
-      words.fill(fills[2 * HUES], top * width + left, top * width + left + Math.round(EDGE * ratio));
+      words.fill(fills[EDGE_FILL], top * width + left, top * width + left + Math.round(EDGE * ratio));
     }
     for (let y = top + 1; y < bottom; y++) words.copyWithin(y * width, top * width, (top + 1) * width);
     if (picture.match !== null) this.underline(picture, palette, level, ratio, bottom);
@@ -148,7 +190,7 @@ export class FlameGraph {
    * @returns {boolean}
    */
   matches(picture, v) {
-    return picture.match !== null && v > 0 && picture.match[picture.view.frame[v]] !== 0;
+    return picture.match !== null && v >= 0 && picture.match[picture.view.frame[v]] !== 0;
   }
 
   /**
@@ -169,7 +211,7 @@ export class FlameGraph {
    * @returns {number} a pixel
    */
   colour(picture, palette, v, fills) {
-    if (v === SLIVER || v === 0) return palette.root;
+    if (v === SLIVER || (v === 0 && picture.view.rootFrame === 0)) return palette.root;
     return this.matches(picture, v) ? palette.match : fills[this.names.shade(picture.view.frame[v])];
   }
 
@@ -180,7 +222,7 @@ export class FlameGraph {
    */
   paintLabels(picture, level, charWidth) {
     const { layout, context } = this;
-    const y = level * ROW - this.scroller.scrollTop + ROW / 2;
+    const y = this.top(level) - this.scroller.scrollTop + ROW / 2;
     for (let i = layout.first[level], end = layout.first[level + 1]; i < end; i++) {
       const room = Math.floor((layout.width[i] - 2 * PAD) / charWidth);
       if (layout.node[i] === SLIVER || room < MIN_LABEL) continue;
@@ -191,13 +233,22 @@ export class FlameGraph {
   /**
    * @param {Picture} picture
    * @param {number} v view node
+   * @returns {string} what a rectangle is called
+   */
+  nameFor({ view, rootLabel }, v) {
+    return v === 0 && view.rootFrame === 0 ? rootLabel : this.names.label(view.frame[v], view.shape.options.group);
+  }
+
+  /**
+   * @param {Picture} picture
+   * @param {number} v view node
    * @param {number} room characters
    * @param {number} charWidth
    * @returns {string}
    */
   labelFor(picture, v, room, charWidth) {
-    const name = v === 0 ? picture.rootLabel : this.names.label(picture.view.frame[v]);
-    const size = ' ' + picture.formatBytes(picture.view.bytes(v));
+    const name = this.nameFor(picture, v);
+    const size = ' ' + picture.sizeOf(v);
     // Only the first characters can matter; names can be thousands long.
     const text = name.length > 2 * room ? name.slice(0, 2 * room) : name;
     if (this.cells(text, charWidth) + size.length <= room) return text + size;
@@ -223,7 +274,8 @@ export class FlameGraph {
    */
   nodeAt(clientX, clientY) {
     const box = this.space.getBoundingClientRect();
-    const i = this.layout.hit(clientX - box.left, Math.floor((clientY - box.top) / ROW));
+    const y = clientY - box.top;
+    const i = this.layout.hit(clientX - box.left, Math.floor((this.picture?.rootAtBottom ? this.height - y : y) / ROW));
     return i < 0 ? -1 : this.layout.node[i];
   }
 
@@ -239,7 +291,7 @@ export class FlameGraph {
     outline.hidden = i < 0;
     if (i < 0) return false;
     outline.style.left = this.layout.x[i] + 'px';
-    outline.style.top = level * ROW + 'px';
+    outline.style.top = this.top(level) + 'px';
     outline.style.width = Math.max(3, this.layout.width[i] - 1) + 'px';
     return true;
   }
@@ -250,7 +302,7 @@ export class FlameGraph {
    */
   reveal(level) {
     const { scroller } = this;
-    const top = level * ROW;
+    const top = this.top(level);
     if (top < scroller.scrollTop) scroller.scrollTop = top;
     else if (top + 2 * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * ROW - scroller.clientHeight;
   }

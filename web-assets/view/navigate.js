@@ -1,53 +1,64 @@
-import { byId } from './dom.js';
 import { ROW } from './flame.js';
 import { Tooltip } from './tooltip.js';
 
+/** @typedef {import('../core/view.js').View} View */
 /** @typedef {import('./page.js').Page} Page */
+/** @typedef {import('./pane.js').Pane} Pane */
 
 /**
- * Connects pointer and keyboard with the flame graph.
+ * Connects pointer and keyboard with the flame graphs.
  * @param {Page} page
  */
-export function navigateGraph(page) {
-  const tip = new Tooltip(page.answer, page.names);
-  followPointer(page, tip);
-  const tree = byId('tree');
-  tree.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const v = page.focus;
-    if (event.key === 'Enter' || event.key === ' ') page.zoomTo(v);
-    else if (event.key === 'Home') focusOn(page, tip, 0);
-    else {
-      const target = neighbour(page, event.key);
-      if (target < 0) return;
-      focusOn(page, tip, target);
-    }
-    event.preventDefault();
-  });
-  tree.addEventListener('blur', () => tip.hide());
-  tree.addEventListener('scroll', () => tip.hide());
+export function navigateGraphs(page) {
+  const tip = new Tooltip(page);
+  for (const pane of [page.main, page.callers]) {
+    followPointer(page, pane, tip);
+    followKeys(page, pane, tip);
+    pane.tree.addEventListener('blur', () => tip.hide());
+    pane.tree.addEventListener('scroll', () => tip.hide());
+  }
   page.listeners.push(() => tip.hide());
 }
 
 /**
  * @param {Page} page
+ * @param {Pane} pane
  * @param {Tooltip} tip
  */
-function followPointer(page, tip) {
-  const { graph } = page;
-  const hover = byId('hover-frame');
+function followKeys(page, pane, tip) {
+  pane.tree.addEventListener('keydown', (event) => {
+    const { view } = pane;
+    if (view === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Enter' && event.shiftKey) page.selectNode(pane, pane.focus);
+    else if (event.key === 'Enter' || event.key === ' ') page.zoomTo(pane, pane.focus);
+    else {
+      const target = event.key === 'Home' ? 0 : neighbour(view, pane.focus, turned(event.key, pane));
+      if (target < 0) return;
+      focusOn(page, pane, tip, target);
+    }
+    event.preventDefault();
+  });
+}
+
+/**
+ * @param {Page} page
+ * @param {Pane} pane
+ * @param {Tooltip} tip
+ */
+function followPointer(page, pane, tip) {
+  const { graph, hoverFrame } = pane;
   let hovered = -1;
   const leave = () => {
     hovered = -1;
     tip.hide();
-    graph.outline(hover, -1);
+    graph.outline(hoverFrame, -1);
   };
   graph.canvas.addEventListener('pointermove', (event) => {
     const v = graph.nodeAt(event.clientX, event.clientY);
     if (v < 0) return leave();
-    if (v !== hovered || hover.hidden) {
-      graph.outline(hover, v);
-      tip.fill(v, page.zoom, page.rootLabel, page.state.units);
+    if (v !== hovered || hoverFrame.hidden) {
+      graph.outline(hoverFrame, v);
+      tip.fill(pane, v);
     }
     hovered = v;
     tip.place(event.clientX, event.clientY);
@@ -57,20 +68,30 @@ function followPointer(page, tip) {
     const v = graph.nodeAt(event.clientX, event.clientY);
     if (v < 0) return;
     leave();
-    page.zoomTo(v);
+    if (event.shiftKey) page.selectNode(pane, v);
+    else page.zoomTo(pane, v);
   });
 }
 
 /**
- * @param {Page} page
+ * @param {string} key
+ * @param {Pane} pane
+ * @returns {string} what it means where the root is at the top
+ */
+function turned(key, pane) {
+  if (!pane.graph.picture?.rootAtBottom) return key;
+  return key === 'ArrowUp' ? 'ArrowDown' : key === 'ArrowDown' ? 'ArrowUp' : key;
+}
+
+/**
+ * @param {View} view
+ * @param {number} v view node
  * @param {string} key
  * @returns {number} the view node an arrow key leads to, or -1
  */
-function neighbour(page, key) {
-  const { view } = page.answer;
-  const v = page.focus;
+function neighbour(view, v, key) {
   if (key === 'ArrowUp') return Math.max(0, view.parent[v]);
-  if (key === 'ArrowDown') return view.filledChildren(v).reduce((best, c) => (best === v || view.bytes(c) > view.bytes(best) ? c : best), v);
+  if (key === 'ArrowDown') return view.filledChildren(v).reduce((best, c) => (best === v || view.weight(c) > view.weight(best) ? c : best), v);
   if (key !== 'ArrowLeft' && key !== 'ArrowRight') return -1;
   if (v === 0) return 0;
   const siblings = view.filledChildren(view.parent[v]);
@@ -80,23 +101,13 @@ function neighbour(page, key) {
 /**
  * Moves the focus. A frame that is not laid out, since it is too thin or outside the zoomed one, is brought into sight.
  * @param {Page} page
+ * @param {Pane} pane
  * @param {Tooltip} tip
  * @param {number} v view node
  */
-function focusOn(page, tip, v) {
-  const { graph } = page;
-  const { view } = page.answer;
-  const outline = byId('focus-frame');
-  page.focus = v;
-  if (!graph.outline(outline, v)) {
-    page.zoomTo(Math.max(0, view.parent[v]));
-    page.focus = v;
-    // Among thousands of siblings it can still be too thin.
-    if (!graph.outline(outline, v)) page.zoomTo(v);
-  }
-  graph.reveal(view.depth[v]);
-  page.announce();
-  const box = outline.getBoundingClientRect();
-  tip.fill(v, page.zoom, page.rootLabel, page.state.units);
+function focusOn(page, pane, tip, v) {
+  page.focusOn(pane, v);
+  const box = pane.focusFrame.getBoundingClientRect();
+  tip.fill(pane, v);
   tip.place(Math.max(0, box.left), box.top + ROW - 8);
 }

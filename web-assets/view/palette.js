@@ -9,11 +9,19 @@ import { HUES } from '../core/names.js';
  * @property {number} root a pixel
  * @property {number} match a pixel
  * @property {number} matchEdge a pixel
- * @property {number[]} fills a pixel for each hue, then for each hue of native frames, then one for their edge
+ * @property {number[]} fills a pixel for each hue of each origin (see `FrameNames.shade`), then one for the edge of
+ *   native frames
  * @property {number[]} faded the same, for frames that a search did not find
+ * @property {(shade: number) => string} cssFill the same for style and SVG
+ * @property {string[]} layers colours of the functions that the chart stacks, then of all others
  */
 
-const NATIVE_CHROMA = 0.014;
+/** How many functions the chart can tell apart. */
+export const LAYERS = 8;
+
+// How colourful frames are, by where their code comes from: that of the program itself stands out, and of what
+// everybody uses least.
+const CHROMA = [1, 0.62, 0.26, 0.24];
 
 /** @returns {Palette} */
 export function readPalette() {
@@ -23,9 +31,9 @@ export function readPalette() {
   const lightness = Number(css('--frame-lightness'));
   const chroma = Number(css('--frame-chroma'));
   const background = parseHex(css('--bg'));
-  // Native frames are nearly grey, so that the frames of Python stand out among them.
-  const colours = Array.from({ length: 2 * HUES }, (_, i) => oklchToRgb(lightness, i < HUES ? chroma : NATIVE_CHROMA, (i * 360) / HUES));
+  const colours = Array.from({ length: CHROMA.length * HUES }, (_, i) => oklchToRgb(lightness, chroma * CHROMA[Math.floor(i / HUES)], (i * 360) / HUES));
   colours.push(parseHex(css('--native-edge')));
+  const layers = Array.from({ length: LAYERS }, (_, i) => oklchToRgb(Number(css('--layer-lightness')), 0.11, 250 + (i * 360 * 3) / LAYERS));
   return {
     css,
     background: pixel(background),
@@ -34,6 +42,8 @@ export function readPalette() {
     matchEdge: pixel(parseHex(css('--match-edge'))),
     fills: colours.map(pixel),
     faded: colours.map((rgb) => pixel(rgb.map((v, k) => Math.round(0.45 * v + 0.55 * background[k])))),
+    cssFill: (shade) => hex(colours[shade]),
+    layers: [...layers.map(hex), css('--layer-rest')],
   };
 }
 
@@ -49,6 +59,14 @@ export function darkMedia() {
  */
 function pixel([r, g, b]) {
   return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+/**
+ * @param {number[]} rgb
+ * @returns {string}
+ */
+function hex(rgb) {
+  return '#' + rgb.map((v) => v.toString(16).padStart(2, '0')).join('');
 }
 
 /**

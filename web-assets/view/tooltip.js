@@ -1,83 +1,66 @@
 import { formatBytes, formatCount, formatNumberOf, formatPercent } from '../core/format.js';
-import { byId, make } from './dom.js';
+import { make } from './dom.js';
+import { TipBox } from './tipbox.js';
 
-/** @typedef {import('../core/answer.js').Answer} Answer */
-/** @typedef {import('../core/format.js').Units} Units */
-/** @typedef {import('../core/names.js').FrameNames} FrameNames */
+/** @typedef {import('./page.js').Page} Page */
+/** @typedef {import('./pane.js').Pane} Pane */
 
-const MARGIN = 8;
-
-/** The box with all that is known about the frame under the pointer or the keyboard. */
-export class Tooltip {
-  /**
-   * @param {Answer} answer
-   * @param {FrameNames} names
-   */
-  constructor(answer, names) {
-    this.answer = answer;
-    this.names = names;
-    this.box = byId('tip');
-  }
-
-  hide() {
-    this.box.hidden = true;
+/** All that is known about the frame under the pointer or the keyboard. */
+export class Tooltip extends TipBox {
+  /** @param {Page} page */
+  constructor(page) {
+    super();
+    this.page = page;
   }
 
   /**
+   * @param {Pane} pane
    * @param {number} v view node
-   * @param {number} zoom view node
-   * @param {string} rootLabel
-   * @param {Units} units
    */
-  fill(v, zoom, rootLabel, units) {
-    const { view } = this.answer;
+  fill(pane, v) {
+    const { view, zoom, rootLabel } = pane;
+    if (view === null) return;
+    const { units } = this.page.state;
     const bytes = view.bytes(v);
-    const whole = formatPercent(bytes, view.bytes(0)) + ' of all shown';
-    const zoomed = zoom === 0 ? '' : ' · ' + formatPercent(bytes, view.bytes(zoom)) + ' of the zoomed frame';
-    const lines = [
-      ...(v === 0 ? [make('div', rootLabel, 'name')] : this.nameLines(view.frame[v])),
-      make('div', formatBytes(bytes, units) + ' (' + formatCount(bytes) + ' bytes)'),
+    const whole = formatPercent(view.weight(v), view.weight(0)) + ' of all shown';
+    const zoomed = zoom === 0 ? '' : ' · ' + formatPercent(view.weight(v), view.weight(zoom)) + ' of the zoomed frame';
+    const own = view.ownBytes(v);
+    const hasOwn = this.page.state.direction === 'callers' && pane === this.page.main && own > 0 && own < bytes;
+    this.show([
+      ...(v === 0 && view.rootFrame === 0 ? [make('div', rootLabel, 'name')] : this.nameLines(pane, view.frame[v])),
+      make('div', formatBytes(bytes, units) + ' (' + formatCount(bytes) + ' bytes)' + (hasOwn ? ' · ' + formatBytes(own, units) + ' of it its own' : '')),
       make('div', whole + zoomed),
-      make('div', formatNumberOf(view.count(v), 'allocation') + this.threadText(v)),
-    ];
-    this.box.replaceChildren(...lines);
-    this.box.hidden = false;
+      make('div', formatNumberOf(view.count(v), 'allocation') + this.threadText(pane, v)),
+    ]);
   }
 
   /**
+   * @param {Pane} pane
    * @param {number} frame
    * @returns {HTMLElement[]}
    */
-  nameLines(frame) {
-    const place = this.names.place(frame);
-    const source = this.names.source(frame);
-    const out = [make('div', this.names.functionName(frame), 'name')];
+  nameLines(pane, frame) {
+    const { names } = this.page;
+    const group = pane.view?.shape.options.group ?? 'line';
+    const place = names.place(frame, group);
+    const source = group === 'line' ? names.source(frame) : '';
+    const kind = names.kind(frame);
+    const out = [make('div', names.title(frame, group), 'name')];
     if (place !== '') out.push(make('div', place, 'place'));
     if (source !== '') out.push(make('div', source, 'code'));
-    if (this.names.isNative(frame)) out.push(make('div', 'native', 'native'));
+    if (kind !== '') out.push(make('div', kind, names.isNative(frame) ? 'native' : 'place'));
     return out;
   }
 
   /**
+   * @param {Pane} pane
    * @param {number} v view node
    * @returns {string}
    */
-  threadText(v) {
-    const { threads } = this.answer.model.meta;
-    const thread = threads.length > 1 ? this.answer.onlyThread(v) : -1;
+  threadText({ view }, v) {
+    const { answer } = this.page;
+    const { threads } = answer.model.meta;
+    const thread = threads.length > 1 && view !== null ? answer.onlyThread(view, v) : -1;
     return thread < 0 ? '' : ' · thread ' + threads[thread];
-  }
-
-  /**
-   * Puts the box below right of a point, or where there is room.
-   * @param {number} x
-   * @param {number} y
-   */
-  place(x, y) {
-    const { offsetWidth: width, offsetHeight: height, style } = this.box;
-    const above = y - height - 12;
-    const top = y + 16 + height + MARGIN > window.innerHeight && above > MARGIN ? above : y + 16;
-    style.left = Math.max(MARGIN, Math.min(window.innerWidth - width - MARGIN, x + 12)) + 'px';
-    style.top = Math.max(MARGIN, Math.min(window.innerHeight - height - MARGIN, top)) + 'px';
   }
 }

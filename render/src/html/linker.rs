@@ -79,6 +79,10 @@ impl Linker<'_> {
         let Some(&source) = self.sources.get(path) else {
             return Err(from.error(format!("there is no module {path}")));
         };
+        let name = module_name(path);
+        if let Some(other) = self.states.keys().find(|other| module_name(other) == name) {
+            return Err(from.error(format!("{path} has the same name as {other}")));
+        }
         self.states.insert(path.to_owned(), State::Linking);
         let mut body = String::new();
         let mut exports = Vec::new();
@@ -98,7 +102,6 @@ impl Linker<'_> {
                 body.push('\n');
             }
         }
-        let name = module_name(path);
         let exports = exports.join(", ");
         self.out.push_str(&format!(
             "const {name} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
@@ -387,6 +390,20 @@ return {  };
             let message = message(&[("main.js", source)]);
             assert!(message.contains(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn two_modules_of_one_name_are_an_error() {
+        let main = "import { a } from './core/x.js';\nimport { b } from './view/x.js';\n";
+        let message = message(&[
+            ("main.js", main),
+            ("core/x.js", "export const a = 1;\n"),
+            ("view/x.js", "export const b = 1;\n"),
+        ]);
+        assert!(
+            message.contains("main.js:2: view/x.js has the same name as core/x.js"),
+            "{message}"
+        );
     }
 
     #[test]
