@@ -1,3 +1,4 @@
+import { Answer } from './core/answer.js';
 import { decodeModel } from './core/decode.js';
 import { takeOver } from './core/handover.js';
 import { breather, measure } from './core/timing.js';
@@ -20,7 +21,9 @@ async function start() {
   measure('decode', since);
   await pause();
 
-  const page = new Page(model);
+  const answer = new Answer(model);
+  await pause();
+  const page = new Page(model, answer);
   connectControls(page);
   connectExports(page);
   connectReadout(page);
@@ -38,7 +41,7 @@ async function start() {
   await nextFrame();
   performance.mark('memreport:ready');
   since = performance.now();
-  await page.answer.store.buildIndex();
+  await answer.store.buildIndex();
   measure('index', since);
 }
 

@@ -5,8 +5,9 @@ import { FrameGroups } from './groups.js';
 import { RowStore } from './rows.js';
 import { Shape } from './shape.js';
 import { timed } from './timing.js';
-import { Values } from './values.js';
+import { Values, addUp } from './values.js';
 
+/** @typedef {import('./columns.js').Column} Column */
 /** @typedef {import('./decode.js').Model} Model */
 /** @typedef {import('./groups.js').Group} Group */
 /** @typedef {import('./state.js').State} State */
@@ -39,12 +40,28 @@ export class Answer {
     /** @type {Sandwich | null} callers and callees of one function, if one is chosen */
     this.sandwich = null;
     this.sandwichFor = '';
-    this.locationNode = nodesOfLocations(model);
+    /** @type {Uint32Array | null} */
+    this.locationNodeCache = null;
     this.peakOrder = this.sumWholePeak();
-    this.temporaryOrder = runningSum(model.locationTemporaryBytes);
+    /** @type {Float64Array | null} */
+    this.temporaryOrderCache = null;
     this.shape = this.shapeFor({ hideIrrelevant: true, foldImports: false, collapse: false, group: 'line' });
     /** @type {View} */
     this.view = new CallersFirst(this.shape, this.peakOrder, true);
+  }
+
+  /**
+   * @param {State} state
+   * @returns {Float64Array} running sum over the locations by which siblings are ordered; it does not depend on the range
+   */
+  orderFor({ mode }) {
+    if (mode !== 'temporary') return this.peakOrder;
+    return (this.temporaryOrderCache ??= runningSum(this.model.locationTemporaryBytes));
+  }
+
+  /** @returns {Uint32Array} base node of each location */
+  get locationNode() {
+    return (this.locationNodeCache ??= nodesOfLocations(this.model));
   }
 
   /** @returns {Float64Array} running sum over the locations of the bytes at the whole run's peak */
@@ -165,7 +182,7 @@ export class Answer {
     const key = [hideIrrelevant, foldImports, collapse, group, direction, temporary].join();
     let view = this.views.get(key);
     if (view === undefined) {
-      const order = temporary ? this.temporaryOrder : this.peakOrder;
+      const order = this.orderFor(state);
       view = direction === 'callers'
         ? new CallersFirst(this.shape, order, !temporary)
         : new AllocatorsFirst(this.shape, order, this.locationNode);
@@ -189,7 +206,7 @@ export class Answer {
     const frame = shape.key[state.selected];
     const roots = shape.nodesOf(frame);
     if (roots.length === 0) return null;
-    const order = temporary ? this.temporaryOrder : this.peakOrder;
+    const order = this.orderFor(state);
     return { frame, callees: new CallersFirst(shape, order, !temporary, roots), callers: new AllocatorsFirst(shape, order, this.locationNode, roots) };
   }
 
@@ -221,24 +238,28 @@ function remember(kept, key, value) {
  */
 function nodesOfLocations({ firstLocation, nodeFrame, meta }) {
   const out = new Uint32Array(meta.counts.locations);
-  for (let node = 0; node < nodeFrame.length; node++) out.fill(node, firstLocation[node], firstLocation[node + 1]);
+  for (let node = 0; node < nodeFrame.length; node++) {
+    for (let i = firstLocation[node], end = firstLocation[node + 1]; i < end; i++) out[i] = node;
+  }
   return out;
 }
 
 /**
- * @param {Float64Array} values
+ * @param {Column} values
  * @returns {Float64Array} one longer, starting with 0
  */
 function runningSum(values) {
   const out = new Float64Array(values.length + 1);
-  for (let i = 0; i < values.length; i++) out[i + 1] = out[i] + values[i];
+  addUp(values, out);
   return out;
 }
 
 /**
- * @param {Float64Array} values
+ * @param {Column} values
  * @returns {number}
  */
 function sumOf(values) {
-  return values.reduce((sum, v) => sum + v, 0);
+  let sum = 0;
+  for (let i = 0, n = values.length; i < n; i++) sum += values[i];
+  return sum;
 }

@@ -23,8 +23,8 @@ export class CallersFirst extends View {
     super(shape, roots.length > 0 ? shape.frameOf(roots[0]) : 0);
     this.order = order;
     this.usesTree = isTreeOrder && shape.options.group === 'line';
-    this.sumBytes = new Float64Array(order.length);
-    this.sumCount = new Float64Array(order.length);
+    // Until values are set.
+    this.sumBytes = this.sumCount = order;
     /** @type {number[]} base nodes of merged view nodes */
     this.pool = [];
     // What a view node stands for: base node `base`, or if that is -1 the `size` entries of `pool` from `start` on.

@@ -1,3 +1,17 @@
+/** @typedef {Uint8Array | Uint16Array | Uint32Array | Float64Array} Column whole numbers from 0 up */
+
+/**
+ * @param {Uint32Array | Float64Array} column
+ * @returns {Column} the same numbers in as few bytes each as the largest needs
+ */
+export function compact(column) {
+  let max = 0;
+  for (let i = 0, n = column.length; i < n; i++) if (column[i] > max) max = column[i];
+  if (max < 2 ** 8) return Uint8Array.from(column);
+  if (max < 2 ** 16) return Uint16Array.from(column);
+  return max < 2 ** 32 ? Uint32Array.from(column) : column;
+}
+
 /**
  * A curve with at most two points per pixel column: its lowest and highest value there, in the order in which they come.
  * The curve's extremes are always kept, however many points there are.

@@ -1,7 +1,10 @@
+import { compact } from './columns.js';
 import { DamagedReport } from './damage.js';
 
 /** The end tick of a row whose memory was never freed. */
 export const NEVER = 0xffffffff;
+
+/** @typedef {import('./columns.js').Column} Column */
 
 /** Bits of `frameFlags`. */
 export const FLAG_IRRELEVANT = 1;
@@ -60,10 +63,10 @@ export const FLAG_NATIVE = 4;
  * @property {Uint32Array} nodeParent
  * @property {Uint32Array} nodeEnd first node behind the subtree
  * @property {Uint32Array} firstLocation of each node, and one more entry: the number of locations
- * @property {Uint32Array} locationThread
- * @property {Uint32Array} locationAllocator
- * @property {Float64Array} locationTemporaryCount temporary allocations; zeros where they are not known
- * @property {Float64Array} locationTemporaryBytes the same
+ * @property {Column} locationThread
+ * @property {Column} locationAllocator
+ * @property {Column} locationTemporaryCount temporary allocations; zeros where they are not known
+ * @property {Column} locationTemporaryBytes the same
  * @property {Float64Array} snapshotTime ms since the start
  * @property {Float64Array} snapshotRss bytes
  * @property {Float64Array} snapshotHeap bytes, at the end of the slice before it
@@ -72,8 +75,8 @@ export const FLAG_NATIVE = 4;
  * @property {Uint32Array} rowStart first row of each start tick, and one more entry: the number of rows
  * @property {Uint32Array} rowLocation
  * @property {Uint32Array} rowEnd tick, or `NEVER`
- * @property {Float64Array} rowCount allocations
- * @property {Float64Array} rowBytes
+ * @property {Column} rowCount allocations
+ * @property {Column} rowBytes
  */
 
 /** Reads numbers one after another. Past the end come zeros, which `finish` turns into an error. */
@@ -282,8 +285,8 @@ function decodeLocations(reader, meta) {
     firstLocation[node + 1]++;
   }
   for (let i = 0; i < nodes; i++) firstLocation[i + 1] += firstLocation[i];
-  const locationThread = reader.column(new Uint32Array(locations));
-  const locationAllocator = reader.column(new Uint32Array(locations));
+  const locationThread = compact(reader.column(new Uint32Array(locations)));
+  const locationAllocator = compact(reader.column(new Uint32Array(locations)));
   reader.finish('LOCS');
   return { firstLocation, locationThread, locationAllocator };
 }
@@ -315,9 +318,9 @@ async function decodeRows(reader, meta, pause) {
   }
   await pause();
   checkIndices(rowLocation, locations, 'location');
-  const rowCount = reader.column(new Float64Array(rows));
+  const rowCount = compact(reader.column(new Float64Array(rows)));
   await pause();
-  const rowBytes = reader.column(new Float64Array(rows));
+  const rowBytes = compact(reader.column(new Float64Array(rows)));
   reader.finish('ROWS');
   return { rowStart, rowLocation, rowEnd, rowCount, rowBytes };
 }
@@ -327,10 +330,9 @@ async function decodeRows(reader, meta, pause) {
  * @param {number} locations
  */
 function decodeTemporaries(reader, locations) {
-  const locationTemporaryCount = new Float64Array(locations);
-  const locationTemporaryBytes = new Float64Array(locations);
-  reader?.column(locationTemporaryCount);
-  reader?.column(locationTemporaryBytes);
+  const column = () => (reader === null ? new Uint8Array(locations) : compact(reader.column(new Float64Array(locations))));
+  const locationTemporaryCount = column();
+  const locationTemporaryBytes = column();
   reader?.finish('TEMP');
   return { locationTemporaryCount, locationTemporaryBytes };
 }

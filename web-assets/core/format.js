@@ -53,12 +53,13 @@ export function formatAxisBytes(bytes, units) {
 }
 
 /**
- * A whole number with thousands separated, as in `1,834,211`.
+ * A number with thousands separated, as in `1,834,211`.
  * @param {number} n
  * @returns {string}
  */
 export function formatCount(n) {
-  return n.toLocaleString('en-US');
+  const [whole, rest] = String(n).split('.');
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (rest === undefined ? '' : '.' + rest);
 }
 
 /**

@@ -73,7 +73,10 @@ export function groupsByOwner(shape, frames, rest) {
   const index = new Int16Array(shape.key.length).fill(rest);
   frames.forEach((frame, i) => (index[frame] = i));
   const out = new Int16Array(firstLocation[near.length]);
-  for (let i = 0, n = near.length; i < n; i++) out.fill(index[shape.frameOf(near[i])], firstLocation[i], firstLocation[i + 1]);
+  for (let node = 0, n = near.length; node < n; node++) {
+    const group = index[shape.frameOf(near[node])];
+    for (let i = firstLocation[node], end = firstLocation[node + 1]; i < end; i++) out[i] = group;
+  }
   return out;
 }
 

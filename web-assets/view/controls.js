@@ -1,4 +1,3 @@
-import { formatCount } from '../core/format.js';
 import { largestGrowth, peakRss } from '../core/moments.js';
 import { all, byId, make, press, setAria, setText } from './dom.js';
 import { darkMedia } from './palette.js';
@@ -81,9 +80,10 @@ function connectRange(page) {
 function connectFilters(page) {
   const { model } = page;
   const { threads, allocators } = model.meta;
-  const used = Array.from(new Set(model.locationAllocator)).sort((a, b) => a - b);
+  const used = new Uint8Array(allocators.length);
+  for (let i = 0, n = model.locationAllocator.length; i < n; i++) used[model.locationAllocator[i]] = 1;
   addChoices(page, 'thread', threads.map((name, i) => [i, name]));
-  addChoices(page, 'allocator', used.map((i) => [i, allocators[i] ?? formatCount(i)]));
+  addChoices(page, 'allocator', allocators.map((name, i) => /** @type {[number, string]} */ ([i, name])).filter(([i]) => used[i] !== 0));
   const group = inputById('group');
   group.addEventListener('change', () => page.change({ group: /** @type {State['group']} */ (group.value) }));
 }
@@ -111,10 +111,10 @@ function connectSearch(page) {
   search.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter') return;
     event.preventDefault();
-    page.step(event.shiftKey ? -1 : 1);
+    page.stepper.step(event.shiftKey ? -1 : 1);
   });
-  byId('search-next').addEventListener('click', () => page.step(1));
-  byId('search-previous').addEventListener('click', () => page.step(-1));
+  byId('search-next').addEventListener('click', () => page.stepper.step(1));
+  byId('search-previous').addEventListener('click', () => page.stepper.step(-1));
   document.addEventListener('keydown', (event) => {
     const { target } = event;
     const typing = target instanceof HTMLInputElement && target.type === 'search';

@@ -7,13 +7,15 @@ import { byId, fitCanvas, make, setAria, setText } from './dom.js';
 
 /** @typedef {import('../core/functions.js').FunctionColumn} FunctionColumn */
 /** @typedef {import('../core/functions.js').FunctionRow} FunctionRow */
+/** @typedef {import('../core/groups.js').Group} Group */
 /** @typedef {import('./page.js').Page} Page */
 
 const FIRST_ROWS = 30;
 const MORE_ROWS = 200;
 const SPARK_WIDTH = 120;
 const SPARK_HEIGHT = 20;
-const MAX_FILE = 70;
+const NOTHING = new Float64Array(0);
+const DELAY_MS = 60;
 
 /** What a row of the table is called, by what counts as one frame. */
 const NOUNS = { line: 'function', function: 'function', module: 'module', package: 'package' };
@@ -32,6 +34,9 @@ export class FunctionTable {
     this.rows = [];
     this.isStale = true;
     this.isVisible = false;
+    /** @type {Row[]} used again, since making them is slow */
+    this.elements = [];
+    this.timer = 0;
     /** @type {Map<number, Float64Array>} small curves by frame, for one shape and one filter */
     this.sparks = new Map();
     this.sparksFor = '';
@@ -56,10 +61,11 @@ export class FunctionTable {
     return this.page.answer.tableShape(this.page.state);
   }
 
-  /** The state changed. */
+  /** The state changed. The table follows once that has not happened again for a moment. */
   update() {
     this.isStale = true;
-    if (this.isVisible) this.render();
+    clearTimeout(this.timer);
+    if (this.isVisible) this.timer = window.setTimeout(() => this.render(), DELAY_MS);
   }
 
   /** Draws the small curves in new colours. */
@@ -97,7 +103,11 @@ export class FunctionTable {
     this.box.classList.toggle('no-files', !hasFiles);
     this.box.classList.toggle('no-curves', !hasCurves);
     const shown = this.rows.slice(0, this.limit);
-    this.body.replaceChildren(...shown.map((row) => this.rowElement(row)));
+    while (this.elements.length < shown.length) this.elements.push(new Row((frame) => this.choose(frame)));
+    const { group } = this.shape.options;
+    const chosen = answer.sandwich?.frame ?? -1;
+    shown.forEach((row, i) => this.elements[i].fill(row, page, group, row.frame === chosen));
+    this.body.replaceChildren(...this.elements.slice(0, shown.length).map((row) => row.element));
     const own = this.rows.reduce((sum, row) => sum + row.ownBytes, 0);
     const rest = this.rows.slice(this.limit).reduce((sum, row) => sum + row.ownBytes, 0);
     const size = (/** @type {number} */ bytes) => formatBytes(bytes, state.units);
@@ -110,41 +120,10 @@ export class FunctionTable {
     if (hasCurves) this.fillSparks(shown.map((row) => row.frame));
   }
 
-  /**
-   * @param {FunctionRow} row
-   * @returns {HTMLElement}
-   */
-  rowElement(row) {
-    const { names, state, answer } = this.page;
-    const { group } = this.shape.options;
-    const out = make('tr');
-    const name = make('td');
-    if (row.frame === 0) name.append('no frame that can be seen');
-    else {
-      const button = make('button', names.title(row.frame, group), 'link');
-      button.title = 'Callers and callees of ' + button.textContent;
-      button.addEventListener('click', () => {
-        this.page.select(row.frame);
-        byId('graph').scrollIntoView({ block: 'nearest' });
-      });
-      name.append(button);
-    }
-    const place = row.frame === 0 ? '' : names.place(row.frame, group);
-    const file = make('td', place.length > MAX_FILE ? '…' + place.slice(1 - MAX_FILE) : place, 'file');
-    file.title = place;
-    const spark = make('td', '', 'spark');
-    const canvas = make('canvas');
-    canvas.dataset.frame = String(row.frame);
-    setAria(canvas, { hidden: true });
-    spark.append(canvas);
-    const bytes = (/** @type {number} */ value) => {
-      const cell = make('td', formatBytes(value, state.units), 'number');
-      cell.title = formatCount(value) + ' bytes';
-      return cell;
-    };
-    out.append(bytes(row.ownBytes), bytes(row.bytes), make('td', formatCount(row.ownCount), 'number'), spark, name, file);
-    if (answer.sandwich !== null && answer.sandwich.frame === row.frame) out.className = 'chosen';
-    return out;
+  /** @param {number} frame of a function whose callers and callees are wanted */
+  choose(frame) {
+    this.page.select(frame);
+    byId('graph').scrollIntoView({ block: 'nearest' });
   }
 
   /**
@@ -170,10 +149,65 @@ export class FunctionTable {
   }
 
   drawSparks() {
-    for (const canvas of /** @type {NodeListOf<HTMLCanvasElement>} */ (this.body.querySelectorAll('canvas'))) {
-      const values = this.sparks.get(Number(canvas.dataset.frame));
-      if (values !== undefined) drawSpark(canvas, values, this.page.palette.css('--heap'));
+    const colour = this.page.palette.css('--heap');
+    for (const row of this.elements) if (row.element.isConnected) row.drawSpark(this.sparks.get(row.frame) ?? NOTHING, colour);
+  }
+}
+
+/** A row of the table, filled anew for each function that it shows. */
+class Row {
+  /** @param {(frame: number) => void} onChoose */
+  constructor(onChoose) {
+    this.frame = 0;
+    this.element = make('tr');
+    this.numbers = ['', '', ''].map(() => make('td', '', 'number'));
+    this.canvas = /** @type {HTMLCanvasElement} */ (make('canvas'));
+    setAria(this.canvas, { hidden: true });
+    this.button = make('button', '', 'link');
+    this.button.addEventListener('click', () => onChoose(this.frame));
+    this.place = make('td', '', 'file');
+    const spark = make('td', '', 'spark');
+    spark.append(this.canvas);
+    const name = make('td', '', 'name');
+    name.append(this.button);
+    this.element.append(...this.numbers, spark, name, this.place);
+    /** @type {Float64Array | null} what the small curve shows */
+    this.drawn = null;
+    this.colour = '';
+  }
+
+  /**
+   * @param {FunctionRow} row
+   * @param {Page} page
+   * @param {Group} group
+   * @param {boolean} isChosen
+   */
+  fill({ frame, ownBytes, bytes, ownCount }, { names, state }, group, isChosen) {
+    this.frame = frame;
+    this.element.className = isChosen ? 'chosen' : '';
+    for (const [i, value] of [ownBytes, bytes].entries()) {
+      setText(this.numbers[i], formatBytes(value, state.units));
+      this.numbers[i].title = formatCount(value) + ' bytes';
     }
+    setText(this.numbers[2], formatCount(ownCount));
+    const title = frame === 0 ? 'no frame that can be seen' : names.title(frame, group);
+    const place = frame === 0 ? '' : names.place(frame, group);
+    setText(this.button, title);
+    /** @type {HTMLButtonElement} */ (this.button).disabled = frame === 0;
+    setText(this.place, place);
+    this.button.title = title;
+    this.place.title = place;
+  }
+
+  /**
+   * @param {Float64Array} values a column of pixels each
+   * @param {string} colour
+   */
+  drawSpark(values, colour) {
+    if (values === this.drawn && colour === this.colour) return;
+    this.drawn = values;
+    this.colour = colour;
+    drawColumns(this.canvas, values, colour);
   }
 }
 
@@ -182,7 +216,7 @@ export class FunctionTable {
  * @param {Float64Array} values
  * @param {string} colour
  */
-function drawSpark(canvas, values, colour) {
+function drawColumns(canvas, values, colour) {
   const ratio = fitCanvas(canvas, SPARK_WIDTH, SPARK_HEIGHT);
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   const highest = values.reduce((max, v) => Math.max(max, v), 1);
