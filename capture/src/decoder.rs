@@ -16,12 +16,12 @@ use crate::version::{Stream, Version};
 #[derive(Debug, Clone)]
 pub struct Decoder {
     version: Version,
-    stream: Stream,
-    allocators: &'static AllocatorTable,
-    native_traces: bool,
+    pub(crate) stream: Stream,
+    pub(crate) allocators: &'static AllocatorTable,
+    pub(crate) native_traces: bool,
     start_time_ms: i64,
-    deltas: Deltas,
-    progress: Progress,
+    pub(crate) deltas: Deltas,
+    pub(crate) progress: Progress,
 }
 
 impl Decoder {

@@ -2,7 +2,8 @@
 //!
 //! A capture is a [`Header`] followed by records. [`Header::parse`] reads the first,
 //! [`Decoder::decode`] the others, one at a time from whatever bytes are at hand; both ask for more
-//! input instead of blocking, so the caller decides where bytes come from. Nothing here does I/O or
+//! input instead of blocking, so the caller decides where bytes come from. The frequent ones can be
+//! taken many at a time ([`Decoder::decode_frequent`]). Nothing here does I/O or
 //! starts a thread, and the container (LZ4, gzip) is the caller's.
 //!
 //! A header with [`FileFormat::Aggregated`] is followed by sums instead, [`AggregatedRecord`]s,
@@ -19,6 +20,7 @@ mod decoder;
 mod delta;
 mod encoder;
 mod error;
+mod frequent;
 mod header;
 mod progress;
 mod record;
@@ -33,6 +35,7 @@ pub use allocator::{Allocator, AllocatorKind};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use error::{Error, FaultKind};
+pub use frequent::FrequentRecords;
 pub use header::{FileFormat, Header, PythonAllocator, PythonVersion};
 pub use record::{
     Allocation, CodeObject, CodePush, FrameIndex, MemoryRecord, NativeTrace, ObjectEvent, Record,

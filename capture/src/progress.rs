@@ -45,6 +45,17 @@ impl Progress {
         self.n_records
     }
 
+    /// Whether what follows belongs to a thread and no segment must come first.
+    pub(crate) fn is_in_thread(&self) -> bool {
+        self.thread_id != 0 && self.segments_left == 0
+    }
+
+    /// Counts records that were decoded together.
+    pub(crate) fn advance(&mut self, n_bytes: usize, n_records: u64) {
+        self.offset = self.offset.wrapping_add(n_bytes as u64);
+        self.n_records = self.n_records.wrapping_add(n_records);
+    }
+
     /// Counts the record that `input` was parsed to, and lifts the parsers' results to those of a
     /// decoder: a record, or `None` for more input.
     #[inline]

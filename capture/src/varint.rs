@@ -23,13 +23,26 @@ fn long_varint(input: &[u8]) -> PResult<'_, u64> {
     }
 }
 
-/// The same when eight bytes are there, `bytes`: up to 56 bits without a loop.
+/// The same when eight bytes are there, `bytes`.
 #[inline]
 fn eight_bytes(input: &[u8], bytes: u64) -> PResult<'_, u64> {
+    match short_varint(bytes) {
+        Some((value, len)) => Ok((input.get(len..).unwrap_or_default(), value)),
+        None => slow_varint(input),
+    }
+}
+
+/// The varint that the bytes of a little-endian number start with, and how many of them it takes;
+/// `None` if it takes more than eight. Up to 56 bits without a loop.
+#[inline(always)]
+pub(crate) fn short_varint(bytes: u64) -> Option<(u64, usize)> {
     const ENDS: u64 = 0x8080_8080_8080_8080;
+    if bytes & 0x80 == 0 {
+        return Some((bytes & 0x7f, 1));
+    }
     let ends = !bytes & ENDS;
     if ends == 0 {
-        return slow_varint(input);
+        return None;
     }
     // All bits below and at the first end mark, then groups of 7 into 14, 28, 56.
     let kept = bytes & (ends ^ ends.wrapping_sub(1)) & !ENDS;
@@ -37,8 +50,7 @@ fn eight_bytes(input: &[u8], bytes: u64) -> PResult<'_, u64> {
     let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
     let value = (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4);
     let len = ends.trailing_zeros().wrapping_add(1) >> 3;
-    let rest = usize::try_from(len).ok().and_then(|len| input.get(len..));
-    Ok((rest.unwrap_or_default(), value))
+    Some((value, len as usize))
 }
 
 fn slow_varint(input: &[u8]) -> PResult<'_, u64> {
@@ -69,7 +81,7 @@ pub(crate) fn svarint(input: &[u8]) -> PResult<'_, u64> {
 }
 
 #[inline]
-fn unzigzag(z: u64) -> u64 {
+pub(crate) fn unzigzag(z: u64) -> u64 {
     (z >> 1) ^ (z & 1).wrapping_neg()
 }
 

@@ -68,6 +68,23 @@ impl Batch {
         }
     }
 
+    /// The index of the next event.
+    #[inline]
+    pub(crate) fn number(&mut self) -> u32 {
+        let index = self.n_events;
+        self.n_events += 1;
+        index
+    }
+
+    /// Appends an event to its lane.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, event: Event) {
+        let lane = lane_of(event.address, self.lanes.len());
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.push(event);
+        }
+    }
+
     pub(crate) fn clear(&mut self, first_sequence: u64) {
         self.first_sequence = first_sequence;
         self.n_events = 0;

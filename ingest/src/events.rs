@@ -1,18 +1,24 @@
 //! Reads a capture of every record: allocations and deallocations become batches of events.
 
-use crossbeam_channel::{Receiver, Sender};
-use memreport_capture::{Allocation, AllocatorKind, Decoder, Header, Record};
+use std::ops::ControlFlow;
 
+use crossbeam_channel::{Receiver, Sender};
+use memreport_capture::{
+    Allocation, AllocatorKind, CodePush, Decoder, FrequentRecords, Header, Record,
+};
+
+use crate::call_tree::CallTree;
 use crate::error::Error;
-use crate::event::{Batch, Event, RangedEvent, Snapshot, lane_of};
-use crate::id::LocationId;
+use crate::event::{Batch, Event, RangedEvent, Snapshot};
+use crate::id::{LocationId, ThreadId};
 use crate::locations::{Locations, RecordedLocation};
 use crate::reader::Options;
-use crate::recorded::RecordedFrame;
+use crate::recorded::{Definitions, RecordedFrame};
 use crate::stream::Visitor;
-use crate::tables::Tables;
+use crate::tables::{Tables, enter};
 use crate::temporaries::Temporaries;
-use crate::warning::WarningKind;
+use crate::thread::ThreadState;
+use crate::warning::{WarningKind, Warnings};
 
 /// Snapshots after which a batch is handed on even if it has few events.
 const SNAPSHOTS_PER_BATCH: usize = 4096;
@@ -39,10 +45,21 @@ impl Visitor<Decoder> for EventReader {
     fn record(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
         self.tables.switch_to(thread_id)?;
         match record {
-            Record::Allocation(allocation) => self.allocation(allocation)?,
+            Record::Allocation(allocation) => {
+                if let Some(mut current) = self.current() {
+                    current.allocation(allocation)?;
+                }
+                if self.batch.n_events >= self.events_per_batch {
+                    self.flush();
+                }
+            }
             Record::CodePush(push) => self.push(push.into(), offset)?,
             Record::FramePush(id) => self.push(id.into(), offset)?,
-            Record::FramePop(count) => self.pop(count, offset),
+            Record::FramePop(count) => {
+                if let Some(mut current) = self.current() {
+                    current.pop(count, offset);
+                }
+            }
             Record::Memory(memory) => self.snapshot(memory.time_ms, memory.rss),
             Record::CodeObject(code) => self.tables.code_object(&code, offset)?,
             Record::FrameIndex(frame) => self.tables.frame_index(&frame, offset)?,
@@ -56,6 +73,23 @@ impl Visitor<Decoder> for EventReader {
             _ => {}
         }
         Ok(())
+    }
+
+    fn frequent(&mut self, decoder: &mut Decoder, input: &[u8]) -> Result<usize, Error> {
+        self.tables.switch_to(decoder.thread_id())?;
+        let mut taken = 0;
+        loop {
+            let Some(mut current) = self.current() else {
+                return Ok(taken);
+            };
+            let rest = input.get(taken..).unwrap_or_default();
+            taken += decoder.decode_frequent(rest, &mut current);
+            current.failed?;
+            if self.batch.n_events < self.events_per_batch {
+                return Ok(taken);
+            }
+            self.flush();
+        }
     }
 }
 
@@ -81,130 +115,37 @@ impl EventReader {
         }
     }
 
-    #[inline]
     fn push(&mut self, frame: RecordedFrame, offset: u64) -> Result<(), Error> {
-        let Some(parent) = self.tables.thread().map(|thread| thread.node()) else {
-            return Ok(());
-        };
-        let node = self.tables.stack(parent, frame, offset)?;
-        if let Some(thread) = self.tables.thread() {
-            thread.push(node);
-        }
-        Ok(())
+        self.current()
+            .map_or(Ok(()), |mut current| current.push(frame, offset))
     }
 
+    /// The current thread, if there was any yet.
     #[inline]
-    fn pop(&mut self, count: u32, offset: u64) {
-        let Some(thread) = self.tables.thread() else {
-            return;
-        };
-        if !thread.pop(count) {
-            self.tables
-                .warnings
-                .add(WarningKind::PopFromEmptyStack, offset);
-        }
-    }
-
-    #[inline]
-    fn allocation(&mut self, record: Allocation) -> Result<(), Error> {
-        let index = self.batch.n_events;
-        self.batch.n_events += 1;
-        let Allocation { address, size, .. } = record;
-        match record.allocator.kind() {
-            _ if record.failed() => {}
-            AllocatorKind::Allocation => {
-                let location = self.allocated(record, index)?;
-                self.lane(Event {
-                    address,
-                    size,
-                    location,
-                    index,
-                });
-            }
-            AllocatorKind::Deallocation => {
-                self.deallocated(address, None);
-                self.lane(Event {
-                    address,
-                    size: 0,
-                    location: LocationId::NONE,
-                    index,
-                });
-            }
-            AllocatorKind::RangedAllocation => {
-                let location = self.allocated(record, index)?;
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location,
-                    index,
-                });
-            }
-            AllocatorKind::RangedDeallocation => {
-                self.deallocated(address, Some(size));
-                let location = LocationId::NONE;
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location,
-                    index,
-                });
-            }
-        }
-        if self.batch.n_events >= self.events_per_batch {
-            self.flush();
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn lane(&mut self, event: Event) {
-        let lane = lane_of(event.address, self.n_lanes);
-        if let Some(lane) = self.batch.lanes.get_mut(lane) {
-            lane.push(event);
-        }
-    }
-
-    #[inline]
-    fn allocated(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
-        let generation = self.tables.native.generation();
-        let thread_id = self.tables.current;
-        let Some(thread) = self.tables.thread() else {
-            return Ok(LocationId::NONE);
-        };
-        // A native stack differs from call to call; its location is looked up each time.
-        let cached = if self.native_traces {
-            None
-        } else {
-            thread.cached(record.allocator)
-        };
-        let location = match cached {
-            Some(location) => location,
-            None => {
-                let key = RecordedLocation {
-                    node: thread.node(),
-                    thread: thread_id,
-                    allocator: record.allocator,
-                    native_id: record.native_id,
-                    generation,
-                };
-                let sequence = self.batch.first_sequence.wrapping_add(index.into());
-                let location = self.locations.intern(key, sequence)?;
-                thread.cache(record.allocator, location);
-                location
-            }
-        };
-        thread.recent.push(record.address, record.size, location);
-        Ok(location)
-    }
-
-    #[inline]
-    fn deallocated(&mut self, address: u64, length: Option<u64>) {
-        let Some(thread) = self.tables.thread() else {
-            return;
-        };
-        if let Some(found) = thread.recent.find(address, length) {
-            self.temporaries.add(found);
-        }
+    fn current(&mut self) -> Option<CurrentThread<'_>> {
+        let Tables {
+            stacks,
+            definitions,
+            warnings,
+            threads,
+            native,
+            current,
+            ..
+        } = &mut self.tables;
+        Some(CurrentThread {
+            thread: threads.get_mut(*current)?,
+            id: *current,
+            generation: native.generation(),
+            native_traces: self.native_traces,
+            stacks,
+            definitions,
+            warnings,
+            locations: &mut self.locations,
+            temporaries: &mut self.temporaries,
+            batch: &mut self.batch,
+            events_per_batch: self.events_per_batch,
+            failed: Ok(()),
+        })
     }
 
     fn snapshot(&mut self, time_ms: u64, rss: u64) {
@@ -235,5 +176,194 @@ impl EventReader {
         next.clear(next_sequence);
         // Nobody receives any more when the consumer has seen enough.
         let _ = self.full.send(std::mem::replace(&mut self.batch, next));
+    }
+}
+
+/// A thread while records are its own, and all that they change.
+struct CurrentThread<'a> {
+    thread: &'a mut ThreadState,
+    id: ThreadId,
+    /// Of the memory map.
+    generation: u32,
+    native_traces: bool,
+    stacks: &'a mut CallTree<RecordedFrame>,
+    definitions: &'a Definitions,
+    warnings: &'a mut Warnings,
+    locations: &'a mut Locations,
+    temporaries: &'a mut Temporaries,
+    batch: &'a mut Batch,
+    events_per_batch: u32,
+    /// Why a frequent record was the last.
+    failed: Result<(), Error>,
+}
+
+impl FrequentRecords for CurrentThread<'_> {
+    #[inline(always)]
+    fn allocated(&mut self, allocation: Allocation) -> ControlFlow<()> {
+        match self.block_begins(allocation) {
+            Ok(()) => self.next(),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[inline(always)]
+    fn freed(&mut self, address: u64) -> ControlFlow<()> {
+        self.block_ends(address);
+        self.next()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, push: CodePush, offset: u64) -> ControlFlow<()> {
+        match self.push(push.into(), offset) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, count: u32, offset: u64) -> ControlFlow<()> {
+        self.pop(count, offset);
+        ControlFlow::Continue(())
+    }
+}
+
+impl CurrentThread<'_> {
+    /// Whether the batch has room for another event.
+    #[inline(always)]
+    fn next(&self) -> ControlFlow<()> {
+        if self.batch.n_events < self.events_per_batch {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> ControlFlow<()> {
+        self.failed = Err(error);
+        ControlFlow::Break(())
+    }
+
+    /// A frame is entered.
+    #[inline]
+    fn push(&mut self, frame: RecordedFrame, offset: u64) -> Result<(), Error> {
+        let parent = self.thread.node();
+        let node = enter(
+            self.stacks,
+            self.definitions,
+            self.warnings,
+            parent,
+            frame,
+            offset,
+        )?;
+        self.thread.push(node);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self, count: u32, offset: u64) {
+        if !self.thread.pop(count) {
+            self.warnings.add(WarningKind::PopFromEmptyStack, offset);
+        }
+    }
+
+    fn allocation(&mut self, record: Allocation) -> Result<(), Error> {
+        let Allocation { address, size, .. } = record;
+        match record.allocator.kind() {
+            AllocatorKind::Allocation => return self.block_begins(record),
+            AllocatorKind::Deallocation => self.block_ends(address),
+            AllocatorKind::RangedAllocation if record.failed() => {
+                self.batch.number();
+            }
+            AllocatorKind::RangedAllocation => {
+                let index = self.batch.number();
+                let location = self.location(record, index)?;
+                self.batch.ranged.push(RangedEvent {
+                    address,
+                    length: size,
+                    location,
+                    index,
+                });
+            }
+            AllocatorKind::RangedDeallocation => {
+                self.deallocated(address, Some(size));
+                let index = self.batch.number();
+                self.batch.ranged.push(RangedEvent {
+                    address,
+                    length: size,
+                    location: LocationId::NONE,
+                    index,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn block_begins(&mut self, record: Allocation) -> Result<(), Error> {
+        let index = self.batch.number();
+        if record.failed() {
+            return Ok(());
+        }
+        let location = self.location(record, index)?;
+        self.batch.push(Event {
+            address: record.address,
+            size: record.size,
+            location,
+            index,
+        });
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn block_ends(&mut self, address: u64) {
+        self.deallocated(address, None);
+        let index = self.batch.number();
+        self.batch.push(Event {
+            address,
+            size: 0,
+            location: LocationId::NONE,
+            index,
+        });
+    }
+
+    /// Where an allocation is made; also remembers it as one of the thread's last.
+    #[inline(always)]
+    fn location(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
+        // A native stack differs from call to call; its location is looked up each time.
+        let cached = if self.native_traces {
+            None
+        } else {
+            self.thread.cached(record.allocator)
+        };
+        let location = match cached {
+            Some(location) => location,
+            None => self.located(record, index)?,
+        };
+        self.thread
+            .recent
+            .push(record.address, record.size, location);
+        Ok(location)
+    }
+
+    fn located(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
+        let key = RecordedLocation {
+            node: self.thread.node(),
+            thread: self.id,
+            allocator: record.allocator,
+            native_id: record.native_id,
+            generation: self.generation,
+        };
+        let sequence = self.batch.first_sequence.wrapping_add(index.into());
+        let location = self.locations.intern(key, sequence)?;
+        self.thread.cache(record.allocator, location);
+        Ok(location)
+    }
+
+    #[inline(always)]
+    fn deallocated(&mut self, address: u64, length: Option<u64>) {
+        if let Some(found) = self.thread.recent.find(address, length) {
+            self.temporaries.add(found);
+        }
     }
 }

@@ -70,6 +70,12 @@ decoding!(AggregatedDecoder, AggregatedRecord);
 pub(crate) trait Visitor<D: Decoding> {
     /// A record, where it starts in the (decompressed) capture, and the thread that it belongs to.
     fn record(&mut self, record: D::Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error>;
+
+    /// Takes records from the start of `input` that need no such care, as long as there are any, and
+    /// returns how many bytes they have.
+    fn frequent(&mut self, _decoder: &mut D, _input: &[u8]) -> Result<usize, Error> {
+        Ok(0)
+    }
 }
 
 /// A decoder, and what it decodes.
@@ -153,6 +159,8 @@ impl<'a, D: Decoding> Stream<'a, D> {
         let visible = input.len().saturating_sub(usize::from(!at_end));
         let mut window = input.get(..visible).unwrap_or_default();
         loop {
+            let taken = visitor.frequent(&mut self.decoder, window)?;
+            window = window.get(taken..).unwrap_or_default();
             let used = visible - window.len();
             let offset = self.decoder.offset();
             let (record, rest) = match self.decoder.decode(window) {

@@ -86,20 +86,38 @@ impl Tables {
     }
 
     /// The stack that `frame` makes of `parent`'s.
-    #[inline]
     pub(crate) fn stack(
         &mut self,
         parent: NodeId,
         frame: RecordedFrame,
         offset: u64,
     ) -> Result<NodeId, Error> {
-        let n_nodes = self.stacks.len();
-        let node = self.stacks.intern(parent, frame)?;
-        if self.stacks.len() > n_nodes && !self.definitions.contains(frame) {
-            self.warnings.add(WarningKind::UndefinedFrame, offset);
-        }
-        Ok(node)
+        let Self {
+            stacks,
+            definitions,
+            warnings,
+            ..
+        } = self;
+        enter(stacks, definitions, warnings, parent, frame, offset)
     }
+}
+
+/// The stack that `frame` makes of `parent`'s; one that is new must have a definition.
+#[inline]
+pub(crate) fn enter(
+    stacks: &mut CallTree<RecordedFrame>,
+    definitions: &Definitions,
+    warnings: &mut Warnings,
+    parent: NodeId,
+    frame: RecordedFrame,
+    offset: u64,
+) -> Result<NodeId, Error> {
+    let n_nodes = stacks.len();
+    let node = stacks.intern(parent, frame)?;
+    if stacks.len() > n_nodes && !definitions.contains(frame) {
+        warnings.add(WarningKind::UndefinedFrame, offset);
+    }
+    Ok(node)
 }
 
 /// Native stacks, and what was mapped where, as recorded.
