@@ -15,7 +15,12 @@ pub struct CallTree<K> {
     parents: Vec<NodeId>,
     frames: Vec<K>,
     children: HashTable<NodeId>,
+    /// Nodes met lately, by the first bits of their hash: most pushes find theirs here.
+    recent: Vec<NodeId>,
 }
+
+/// How many nodes are kept at hand, as a power of two.
+const RECENT_BITS: u32 = 12;
 
 impl<K: Copy + Eq + TreeKey + Default> Default for CallTree<K> {
     fn default() -> Self {
@@ -23,6 +28,7 @@ impl<K: Copy + Eq + TreeKey + Default> Default for CallTree<K> {
             parents: vec![NodeId(0)],
             frames: vec![K::default()],
             children: HashTable::new(),
+            recent: vec![NodeId(0); 1 << RECENT_BITS],
         }
     }
 }
@@ -49,12 +55,29 @@ impl<K: Copy + Eq + TreeKey> CallTree<K> {
     /// [`Error::TooMany`] past four thousand million stacks.
     #[inline]
     pub fn intern(&mut self, parent: NodeId, frame: K) -> Result<NodeId, Error> {
-        let (parents, frames) = (&self.parents, &self.frames);
         let hash = hash(parent, frame.bits());
-        let equal = |&id: &NodeId| {
-            parents.get(id.index()) == Some(&parent) && frames.get(id.index()) == Some(&frame)
-        };
-        match self.children.find(hash, equal) {
+        let place = usize::try_from(hash >> (64 - RECENT_BITS)).unwrap_or(0);
+        if let Some(&id) = self.recent.get(place)
+            && id != Self::ROOT
+            && self.is(id, parent, frame)
+        {
+            return Ok(id);
+        }
+        let id = self.find_or_add(hash, parent, frame)?;
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = id;
+        }
+        Ok(id)
+    }
+
+    /// Whether `frame` makes the stack `id` of `parent`'s.
+    #[inline]
+    fn is(&self, id: NodeId, parent: NodeId, frame: K) -> bool {
+        self.parents.get(id.index()) == Some(&parent) && self.frames.get(id.index()) == Some(&frame)
+    }
+
+    fn find_or_add(&mut self, hash: u64, parent: NodeId, frame: K) -> Result<NodeId, Error> {
+        match self.children.find(hash, |&id| self.is(id, parent, frame)) {
             Some(&id) => Ok(id),
             None => self.add(hash, parent, frame),
         }

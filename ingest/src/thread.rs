@@ -16,8 +16,8 @@ pub struct Thread {
     pub name: StringId,
 }
 
-/// Number of allocators, and one for the number that does not exist.
-const N_ALLOCATORS: usize = Allocator::ALL.len() + 1;
+/// How many locations a thread keeps at hand, as a power of two.
+const CACHE_BITS: u32 = 8;
 
 /// What a thread is doing.
 #[derive(Debug)]
@@ -25,9 +25,8 @@ pub(crate) struct ThreadState {
     pub(crate) thread: Thread,
     pub(crate) recent: Recent,
     stack: Vec<NodeId>,
-    /// The locations of one stack, by allocator: the last stack that allocated.
-    cached_for: NodeId,
-    cached: [LocationId; N_ALLOCATORS],
+    /// Locations that the thread allocated at lately, with the stack and allocator of each.
+    cached: Vec<(u64, LocationId)>,
 }
 
 impl ThreadState {
@@ -39,8 +38,7 @@ impl ThreadState {
             },
             recent: Recent::new(threshold),
             stack: Vec::new(),
-            cached_for: NodeId(0),
-            cached: [LocationId::NONE; N_ALLOCATORS],
+            cached: vec![(0, LocationId::NONE); 1 << CACHE_BITS],
         }
     }
 
@@ -63,24 +61,34 @@ impl ThreadState {
         left.is_some()
     }
 
-    /// The location of this stack and allocator, if it was the last stack that allocated here.
+    /// The location of this stack and allocator, if the thread allocated there lately.
     #[inline]
     pub(crate) fn cached(&self, allocator: Allocator) -> Option<LocationId> {
-        let location = self.cached.get(allocator as usize).copied()?;
-        (self.cached_for == self.node() && location != LocationId::NONE).then_some(location)
+        let key = self.cache_key(allocator);
+        let &(cached_for, location) = self.cached.get(place(key))?;
+        (cached_for == key).then_some(location)
     }
 
     #[inline]
     pub(crate) fn cache(&mut self, allocator: Allocator, location: LocationId) {
-        let node = self.node();
-        if self.cached_for != node {
-            self.cached_for = node;
-            self.cached = [LocationId::NONE; N_ALLOCATORS];
-        }
-        if let Some(slot) = self.cached.get_mut(allocator as usize) {
-            *slot = location;
+        let key = self.cache_key(allocator);
+        if let Some(slot) = self.cached.get_mut(place(key)) {
+            *slot = (key, location);
         }
     }
+
+    /// Stack and allocator, never 0: allocators count from 1.
+    #[inline]
+    fn cache_key(&self, allocator: Allocator) -> u64 {
+        (u64::from(self.node().0) << 4) | allocator as u64
+    }
+}
+
+/// Where a key's location is kept.
+#[inline]
+fn place(key: u64) -> usize {
+    let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS);
+    usize::try_from(mixed).unwrap_or(0)
 }
 
 /// All threads met so far, in the order of their first appearance.
@@ -137,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_locations_belong_to_one_stack() {
+    fn cached_locations_belong_to_a_stack_and_an_allocator() {
         let mut state = ThreadState::new(1, 1);
         state.cache(Allocator::Malloc, LocationId(7));
         assert_eq!(state.cached(Allocator::Malloc), Some(LocationId(7)));
@@ -146,5 +154,7 @@ mod tests {
         assert_eq!(state.cached(Allocator::Malloc), None);
         state.cache(Allocator::Calloc, LocationId(8));
         assert_eq!(state.cached(Allocator::Malloc), None);
+        state.pop(1);
+        assert_eq!(state.cached(Allocator::Malloc), Some(LocationId(7)));
     }
 }
