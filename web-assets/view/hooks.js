@@ -40,7 +40,18 @@ export function installHooks(page) {
       page.change({ mode });
       await nextFrame();
     },
-    rootBytes: () => page.answer.bytes,
+    /**
+     * Changes any of what an address keeps.
+     * @param {Partial<import('../core/state.js').State>} change
+     */
+    async set(change) {
+      page.change(change);
+      await nextFrame();
+    },
+    /** @returns {import('../core/state.js').State} a copy */
+    state: () => ({ ...page.state, zoom: page.state.zoom.slice() }),
+    /** Bytes of the root of what is shown, with filters applied. */
+    rootBytes: () => page.answer.mainView.bytes(0),
   };
   Object.assign(window, { memreport: hooks });
 }

@@ -1,0 +1,92 @@
+// What the tests of the page share: reports made by the command line, opened from disk without a network.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const fromViewer = createRequire(join(root, 'web-assets/package.json'));
+const { chromium } = fromViewer('playwright-core');
+const binary = resolve(process.env.MEMREPORT ?? join(root, 'target/release/memreport'));
+const captures = join(root, 'tests/captures');
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--disable-quic'];
+
+let browser;
+export let folder;
+
+/** Starts the browser before the tests of a file, and ends it after them. */
+export function withBrowser() {
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'memreport-'));
+    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS });
+  });
+  after(async () => {
+    await browser?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/** The source of a package of web-assets/. */
+export const sourceOf = (name) => readFileSync(fromViewer.resolve(name), 'utf8');
+
+/** Names of all captures of the repository. */
+export const captureNames = () => readdirSync(captures).filter((file) => file.endsWith('.bin')).map((file) => file.slice(0, -4));
+
+/** What the command line says about a capture, and where its page is. */
+export function report(name, ...options) {
+  return reportOf(join(captures, `${name}.bin`), `${name}${options.join('')}`, ...options);
+}
+
+/** The same of any file. */
+export function reportOf(capture, name, ...options) {
+  const path = join(folder, `${name}.html`);
+  const json = join(folder, `${name}.json`);
+  execFileSync(binary, ['build', capture, '-q', '--allow-truncated', '-o', path, '--json', json, ...options]);
+  return { path, url: pathToFileURL(path).href, profile: JSON.parse(readFileSync(json, 'utf8')) };
+}
+
+/** Opens a page without network; `problems` collects what a user would see in the console. */
+export async function open(url, options = {}) {
+  const { page, problems, close } = await visit(url, options);
+  await page.waitForFunction(() => performance.getEntriesByName('memreport:ready').length > 0);
+  return { page, problems, close };
+}
+
+/** The same, without waiting for the graph. */
+export async function visit(url, options = {}) {
+  const context = await browser.newContext({ offline: true, viewport: { width: 1400, height: 900 }, ...options });
+  const page = await context.newPage();
+  const problems = [];
+  page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  await page.route('**', (route) => {
+    const wanted = route.request().url();
+    if (wanted.split(/[?#]/)[0] === url.split(/[?#]/)[0]) return route.continue();
+    problems.push(`request: ${wanted}`);
+    return route.abort();
+  });
+  await page.goto(url);
+  return { page, problems, close: () => context.close() };
+}
+
+/** Resolves once what was changed is drawn, the table too. */
+export const settled = (page) => page.evaluate(async () => {
+  await new Promise((done) => setTimeout(done, 150));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+});
+
+/** Numbers that look random and are the same in every run (mulberry32). */
+export function randomNumbers(seed) {
+  let state = seed;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * limit);
+  };
+}
