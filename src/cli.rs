@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use memreport_render::Units;
 
 /// Reports from captures of the memray profiler.
 ///
@@ -20,6 +21,7 @@ Examples:
   memreport build out.bin -o report.html         the report, a page to open in a browser
   memreport build out.bin --leaks                the same, asking first what was left over
   memreport export out.bin --format speedscope   for https://www.speedscope.app
+  memreport stats out.bin --json                 totals and top locations, as memray's stats --json
   memreport info out.bin                         what the capture is
 
 Exit codes:
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Write the profile in another format
     Export(ExportArgs),
+    /// Show statistics of all allocations: sizes, allocators, locations, modules
+    Stats(StatsArgs),
     /// Show what a capture is, from its header
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
@@ -65,10 +69,6 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     pub(crate) allow_truncated: bool,
 
-    /// Show what was left over at the end first, not the peak
-    #[arg(long)]
-    pub(crate) leaks: bool,
-
     /// No progress, no summary; warnings and errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -78,6 +78,10 @@ pub(crate) struct ReadArgs {
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+
+    /// Show what was left over at the end first, not the peak
+    #[arg(long)]
+    pub(crate) leaks: bool,
 
     /// Where the report goes, replacing what is there; - for standard output
     /// [default: the capture's name with .html, in this folder]
@@ -106,6 +110,10 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Format,
 
+    /// Show what was left over at the end first, not the peak
+    #[arg(long)]
+    pub(crate) leaks: bool,
+
     /// With the sections over time (json)
     #[arg(long)]
     pub(crate) temporal: bool,
@@ -121,6 +129,52 @@ pub(crate) enum Format {
     Json,
     /// Profiles for <https://www.speedscope.app>
     Speedscope,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Show the N locations and modules that allocate most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = parse_positive)]
+    pub(crate) num_largest: usize,
+
+    /// As JSON: all that `memray stats --json` has, and more; documented in render/SCHEMA.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) units: UnitsArgs,
+
+    /// Where it goes, replacing what is there
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+/// What outputs for people take.
+#[derive(Debug, Args)]
+pub(crate) struct UnitsArgs {
+    /// Show bytes in multiples of 1024 (iec) or of 1000 (si)
+    #[arg(long, value_enum, value_name = "UNITS", default_value_t = UnitsArg::Iec)]
+    pub(crate) units: UnitsArg,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum UnitsArg {
+    /// KiB, MiB
+    Iec,
+    /// kB, MB
+    Si,
+}
+
+impl From<&UnitsArgs> for Units {
+    fn from(args: &UnitsArgs) -> Self {
+        match args.units {
+            UnitsArg::Iec => Self::Iec,
+            UnitsArg::Si => Self::Si,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

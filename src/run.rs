@@ -10,12 +10,12 @@ use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{Container, Counters, Inspection, Source, for_each_record, inspect};
 use memreport_render::aggregate::{Options, Profile, read_profile};
 use memreport_render::{
-    FirstView, Html, Json, Output, Speedscope, Units, doubts, format_bytes, format_count,
-    format_duration, record_json,
+    FirstView, Html, Json, Output, Speedscope, StatsJson, StatsText, Units, doubts, format_bytes,
+    format_count, format_duration, record_json,
 };
 use serde_json::json;
 
-use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs};
+use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
 
@@ -31,7 +31,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         Some(path) => path.clone(),
         None => output::default_path(&args.read.capture, args.force)?,
     };
-    let first_view = first_view(&args.read);
+    let first_view = first_view(args.leaks);
     let html = Html { first_view };
     let speedscope = Speedscope { first_view };
     let json = Json { temporal: true };
@@ -75,8 +75,22 @@ pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
             temporal: args.temporal,
         }),
         Format::Speedscope => Box::new(Speedscope {
-            first_view: first_view(&args.read),
+            first_view: first_view(args.leaks),
         }),
+    };
+    output::write(output.as_ref(), &profile, &args.output)?.publish()?;
+    Ok(outcome(&args.read, &profile))
+}
+
+pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
+    refuse_capture(&args.read, &args.output)?;
+    let profile = read(&args.read)?;
+    let top = args.num_largest;
+    let output: Box<dyn Output> = if args.json {
+        Box::new(StatsJson { top })
+    } else {
+        let units = Units::from(&args.units);
+        Box::new(StatsText { top, units })
     };
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
@@ -157,8 +171,8 @@ fn read(args: &ReadArgs) -> Result<Profile> {
     Ok(profile)
 }
 
-fn first_view(args: &ReadArgs) -> FirstView {
-    if args.leaks {
+fn first_view(leaks: bool) -> FirstView {
+    if leaks {
         FirstView::Leaks
     } else {
         FirstView::Peak

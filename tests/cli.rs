@@ -237,6 +237,67 @@ fn leaks_open_first_when_asked() {
 }
 
 #[test]
+fn stats_are_text_or_memrays_json() {
+    let desk = Desk::with("v13-etl");
+    let text = desk.run("stats out.bin -n 2").ends(DONE);
+    assert_eq!(text.stderr, "");
+    for part in [
+        "Allocated  3.6 MiB in 3,195 allocations\n",
+        "Peak       1.6 MiB (1,665,049 bytes)\n",
+        "  2,930  MALLOC\n",
+        "  347.6 KiB  load_database:etl.py:55\n",
+        "by bytes\n    2.6 MiB  etl\n  537.7 KiB  jinja2\n\n",
+    ] {
+        assert!(text.text().contains(part), "{part}\n{}", text.text());
+    }
+    let si = desk.run("stats out.bin --units si").ends(DONE);
+    assert!(si.text().contains("Peak       1.7 MB (1,665,049 bytes)\n"));
+
+    let memrays = Corpus::own().expected("v13-etl.stats");
+    let json = desk.run("stats out.bin --json").ends(DONE).json();
+    for (key, value) in memrays.as_object().unwrap() {
+        if key != "metadata" {
+            assert_eq!(json[key], *value, "{key}");
+        }
+    }
+    let keys =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(&json)[..keys(&memrays).len()], keys(&memrays));
+    assert_eq!(keys(&json["metadata"]), keys(&memrays["metadata"]));
+    desk.run("stats out.bin --json -n 2 -o s.json").ends(DONE);
+    let few: Value = serde_json::from_slice(&desk.read("s.json")).unwrap();
+    assert_eq!(few["top_allocations_by_size"].as_array().unwrap().len(), 2);
+    desk.run("stats out.bin -n 0")
+        .ends(UNREADABLE)
+        .says(&["at least 1"]);
+    desk.run("stats out.bin -o out.bin")
+        .ends(UNREADABLE)
+        .says(&["is the capture itself"]);
+}
+
+#[test]
+fn stats_say_where_modules_are_guessed_and_what_is_doubtful() {
+    let ran = Desk::with("v12-etl").run("stats out.bin").ends(DONE);
+    assert!(
+        ran.text()
+            .contains("by bytes (guessed from their paths)\n    2.6 MiB  etl\n")
+    );
+    let ran = Desk::with("v13-cut-nocompress")
+        .run("stats out.bin")
+        .ends(FROM_DAMAGED);
+    assert!(
+        ran.text().contains("Doubtful   the capture is cut off"),
+        "{}",
+        ran.text()
+    );
+    let ran = Desk::with("v13-aggregate")
+        .run("stats out.bin --json")
+        .ends(UNREADABLE);
+    assert!(ran.stdout.is_empty());
+    ran.says(&["holds only sums", "statistics are not in it"]);
+}
+
+#[test]
 fn info_shows_the_header() {
     let desk = Desk::with("v13-nocompress");
     let ran = desk.run("info out.bin").ends(DONE).says(&[]);
@@ -323,7 +384,7 @@ fn records_of_a_damaged_capture_end_with_3() {
 #[test]
 fn every_command_has_help() {
     let desk = Desk::new();
-    for command in ["", "build", "export", "info"] {
+    for command in ["", "build", "export", "stats", "info"] {
         for option in ["--help", "-h"] {
             let ran = desk.run(&format!("{command} {option}")).ends(DONE);
             assert!(
@@ -335,7 +396,7 @@ fn every_command_has_help() {
         }
     }
     let help = desk.run("--help");
-    for named in ["build", "export", "info", "Exit codes", "Examples"] {
+    for named in ["build", "export", "stats", "info", "Exit codes", "Examples"] {
         assert!(help.text().contains(named), "{named}");
     }
     assert!(
@@ -743,6 +804,8 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     for arguments in [
         "export out.bin --format json --temporal",
         "build out.bin -q -o -",
+        "stats out.bin",
+        "stats out.bin --json",
         "info out.bin",
         "--help",
     ] {
