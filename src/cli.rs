@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use memreport_render::Units;
+use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
 
 /// Reports from captures of the memray profiler.
 ///
@@ -110,10 +111,6 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Format,
 
-    /// Show what was left over at the end first, not the peak
-    #[arg(long)]
-    pub(crate) leaks: bool,
-
     /// With the sections over time (json)
     #[arg(long)]
     pub(crate) temporal: bool,
@@ -121,6 +118,100 @@ pub(crate) struct ExportArgs {
     /// Where it goes, replacing what is there
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+
+    // Last: its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+/// What is shown: which question, over which range, of which stacks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct SelectionArgs {
+    /// What was left over at the end of the range, not what was live at its peak
+    #[arg(long, conflicts_with_all = ["temporary_allocations", "temporary_allocation_threshold"])]
+    pub(crate) leaks: bool,
+
+    /// What its own thread freed after at most one other allocation
+    #[arg(long)]
+    pub(crate) temporary_allocations: bool,
+
+    /// The same, after at most N other allocations
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(0..=1000))]
+    pub(crate) temporary_allocation_threshold: Option<u16>,
+
+    /// From T on: seconds since the start, peak, rss-peak or end
+    #[arg(long, value_name = "T")]
+    pub(crate) from: Option<Moment>,
+
+    /// Up to T
+    #[arg(long, value_name = "T")]
+    pub(crate) to: Option<Moment>,
+
+    /// Only stacks with a frame whose function, file or module matches
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) include: Vec<String>,
+
+    /// Only stacks without such a frame
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) exclude: Vec<String>,
+
+    /// End stacks where they import modules
+    #[arg(long)]
+    pub(crate) hide_import_system: bool,
+
+    /// Leave the interpreter's own machinery out of stacks
+    #[arg(long)]
+    pub(crate) hide_internals: bool,
+
+    /// Keep threads apart
+    #[arg(long)]
+    pub(crate) split_threads: bool,
+
+    /// Show stacks from the allocating function outwards
+    #[arg(long)]
+    pub(crate) inverted: bool,
+}
+
+impl SelectionArgs {
+    pub(crate) fn question(&self) -> Question {
+        let threshold = self.temporary_allocation_threshold.map(usize::from);
+        match threshold.or(self.temporary_allocations.then_some(1)) {
+            Some(threshold) => Question::Temporary { threshold },
+            None if self.leaks => Question::Leaks,
+            None => Question::Peak,
+        }
+    }
+
+    pub(crate) fn selection(&self) -> Result<Selection, AggregateError> {
+        let mut filter = Filter::new(&self.include, &self.exclude)?;
+        filter.hide_import_system = self.hide_import_system;
+        filter.hide_internals = self.hide_internals;
+        Ok(Selection {
+            question: self.question(),
+            from: self.from,
+            to: self.to,
+            filter,
+            split_threads: self.split_threads,
+            inverted: self.inverted,
+        })
+    }
+
+    /// Whether any of these options is there that an output of everything could not follow.
+    pub(crate) fn is_given(&self) -> bool {
+        self.question() != Question::Peak
+            || self.from.is_some()
+            || self.to.is_some()
+            || !self.include.is_empty()
+            || !self.exclude.is_empty()
+            || [
+                self.hide_import_system,
+                self.hide_internals,
+                self.split_threads,
+                self.inverted,
+            ]
+            .contains(&true)
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -231,9 +231,93 @@ fn leaks_open_first_when_asked() {
     };
     assert_eq!(first(""), "Memory (peak)");
     assert_eq!(first("--leaks"), "Memory (leaks)");
+    assert_eq!(first("--temporary-allocations"), "Memory (temporary)");
+    assert_eq!(
+        first("--temporary-allocation-threshold 7"),
+        "Memory (temporary)"
+    );
+    assert_eq!(first("--leaks --split-threads"), "Memory (leaks; 0x1)");
     desk.run("build out.bin -o peak.html").ends(DONE);
     desk.run("build out.bin -o leaks.html --leaks").ends(DONE);
     assert_ne!(desk.read("peak.html"), desk.read("leaks.html"));
+}
+
+/// Names of speedscope profiles, with the sums of their weights.
+fn profiles(desk: &Desk, options: &str) -> Vec<(String, u64)> {
+    let exported = desk.run(&format!("export out.bin --format speedscope {options}"));
+    let document = exported.ends(DONE).json();
+    let profiles = document["profiles"].as_array().unwrap().iter();
+    profiles
+        .map(|profile| {
+            let name = profile["name"].as_str().unwrap().to_owned();
+            (name, profile["endValue"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_filter_leaves_out_is_said() {
+    let desk = Desk::with("v13-etl");
+    let all = profiles(&desk, "");
+    let kept = profiles(&desk, r"--include ^etl\.py$ --exclude ^load_database$");
+    assert_eq!(all.len(), 6);
+    assert_eq!(all[0], ("Memory (peak)".to_owned(), 1_665_049));
+    assert_eq!(kept.len(), all.len());
+    assert!(kept[0].1 < all[0].1);
+    assert!(
+        kept[0].0.starts_with("Memory (peak; left out: "),
+        "{}",
+        kept[0].0
+    );
+    let none = profiles(&desk, "--include nowhere");
+    let left_out = format!("left out: 1.6 MiB in {} allocations", all[1].1);
+    assert_eq!(none[0], (format!("Memory (peak; {left_out})"), 0));
+    desk.run("export out.bin --format speedscope --include (")
+        .ends(UNREADABLE)
+        .says(&["regex parse error"]);
+}
+
+#[test]
+fn ranges_are_of_seconds_or_named_moments() {
+    let desk = Desk::with("v13-spike");
+    let peaks = |options: &str| profiles(&desk, options)[0].1;
+    let whole = peaks("");
+    assert_eq!(peaks("--from peak --to peak"), whole);
+    assert_eq!(peaks("--to end"), whole);
+    assert!(peaks("--from 0 --to 0.01") < whole);
+    assert_eq!(
+        profiles(&desk, "--to rss-peak").len(),
+        4,
+        "no temporary allocations in a range"
+    );
+    for (options, said) in [
+        ("--from x", "x is no moment"),
+        ("--from -1", "unexpected argument"),
+        ("--from end --to 0", "the range is empty"),
+        (
+            "--from peak --temporary-allocations",
+            "of the whole run only",
+        ),
+        ("--leaks --temporary-allocations", "cannot be used with"),
+        ("--temporary-allocation-threshold 1001", "not in 0..=1000"),
+    ] {
+        desk.run(&format!("export out.bin --format speedscope {options}"))
+            .ends(UNREADABLE)
+            .says(&[said]);
+    }
+    desk.run("export out.bin --format json --from 0.1")
+        .ends(UNREADABLE)
+        .says(&["holds everything"]);
+    let desk = Desk::with("v13-aggregate");
+    assert_eq!(profiles(&desk, "").len(), 4);
+    for (options, said) in [
+        ("--from 0.1", "ranges of time"),
+        ("--temporary-allocations", "temporary"),
+    ] {
+        desk.run(&format!("export out.bin --format speedscope {options}"))
+            .ends(UNREADABLE)
+            .says(&["holds only sums", said]);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod error;
 mod html;
 mod json;
 mod records;
+mod selection;
 mod speedscope;
 mod stacks;
 mod stats;
