@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use memreport_render::Units;
+use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
 
 /// Reports from captures of the memray profiler.
 ///
@@ -20,6 +22,7 @@ Examples:
   memreport build out.bin -o report.html         the report, a page to open in a browser
   memreport build out.bin --leaks                the same, asking first what was left over
   memreport export out.bin --format speedscope   for https://www.speedscope.app
+  memreport stats out.bin --json                 totals and top locations, as memray's stats --json
   memreport info out.bin                         what the capture is
 
 Exit codes:
@@ -33,6 +36,8 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Write the profile in another format
     Export(ExportArgs),
+    /// Show statistics of all allocations: sizes, allocators, locations, modules
+    Stats(StatsArgs),
     /// Show what a capture is, from its header
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
@@ -65,10 +70,6 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     pub(crate) allow_truncated: bool,
 
-    /// Show what was left over at the end first, not the peak
-    #[arg(long)]
-    pub(crate) leaks: bool,
-
     /// No progress, no summary; warnings and errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -78,6 +79,10 @@ pub(crate) struct ReadArgs {
 pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+
+    /// Show what was left over at the end first, not the peak
+    #[arg(long)]
+    pub(crate) leaks: bool,
 
     /// Where the report goes, replacing what is there; - for standard output
     /// [default: the capture's name with .html, in this folder]
@@ -113,6 +118,100 @@ pub(crate) struct ExportArgs {
     /// Where it goes, replacing what is there
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+
+    // Last: its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+/// What is shown: which question, over which range, of which stacks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct SelectionArgs {
+    /// What was left over at the end of the range, not what was live at its peak
+    #[arg(long, conflicts_with_all = ["temporary_allocations", "temporary_allocation_threshold"])]
+    pub(crate) leaks: bool,
+
+    /// What its own thread freed after at most one other allocation
+    #[arg(long)]
+    pub(crate) temporary_allocations: bool,
+
+    /// The same, after at most N other allocations
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(0..=1000))]
+    pub(crate) temporary_allocation_threshold: Option<u16>,
+
+    /// From T on: seconds since the start, peak, rss-peak or end
+    #[arg(long, value_name = "T")]
+    pub(crate) from: Option<Moment>,
+
+    /// Up to T
+    #[arg(long, value_name = "T")]
+    pub(crate) to: Option<Moment>,
+
+    /// Only stacks with a frame whose function, file or module matches
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) include: Vec<String>,
+
+    /// Only stacks without such a frame
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) exclude: Vec<String>,
+
+    /// End stacks where they import modules
+    #[arg(long)]
+    pub(crate) hide_import_system: bool,
+
+    /// Leave the interpreter's own machinery out of stacks
+    #[arg(long)]
+    pub(crate) hide_internals: bool,
+
+    /// Keep threads apart
+    #[arg(long)]
+    pub(crate) split_threads: bool,
+
+    /// Show stacks from the allocating function outwards
+    #[arg(long)]
+    pub(crate) inverted: bool,
+}
+
+impl SelectionArgs {
+    pub(crate) fn question(&self) -> Question {
+        let threshold = self.temporary_allocation_threshold.map(usize::from);
+        match threshold.or(self.temporary_allocations.then_some(1)) {
+            Some(threshold) => Question::Temporary { threshold },
+            None if self.leaks => Question::Leaks,
+            None => Question::Peak,
+        }
+    }
+
+    pub(crate) fn selection(&self) -> Result<Selection, AggregateError> {
+        let mut filter = Filter::new(&self.include, &self.exclude)?;
+        filter.hide_import_system = self.hide_import_system;
+        filter.hide_internals = self.hide_internals;
+        Ok(Selection {
+            question: self.question(),
+            from: self.from,
+            to: self.to,
+            filter,
+            split_threads: self.split_threads,
+            inverted: self.inverted,
+        })
+    }
+
+    /// Whether any of these options is there that an output of everything could not follow.
+    pub(crate) fn is_given(&self) -> bool {
+        self.question() != Question::Peak
+            || self.from.is_some()
+            || self.to.is_some()
+            || !self.include.is_empty()
+            || !self.exclude.is_empty()
+            || [
+                self.hide_import_system,
+                self.hide_internals,
+                self.split_threads,
+                self.inverted,
+            ]
+            .contains(&true)
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -121,6 +220,52 @@ pub(crate) enum Format {
     Json,
     /// Profiles for <https://www.speedscope.app>
     Speedscope,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Show the N locations and modules that allocate most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = parse_positive)]
+    pub(crate) num_largest: usize,
+
+    /// As JSON: all that `memray stats --json` has, and more; documented in render/SCHEMA.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) units: UnitsArgs,
+
+    /// Where it goes, replacing what is there
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+/// What outputs for people take.
+#[derive(Debug, Args)]
+pub(crate) struct UnitsArgs {
+    /// Show bytes in multiples of 1024 (iec) or of 1000 (si)
+    #[arg(long, value_enum, value_name = "UNITS", default_value_t = UnitsArg::Iec)]
+    pub(crate) units: UnitsArg,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum UnitsArg {
+    /// KiB, MiB
+    Iec,
+    /// kB, MB
+    Si,
+}
+
+impl From<&UnitsArgs> for Units {
+    fn from(args: &UnitsArgs) -> Self {
+        match args.units {
+            UnitsArg::Iec => Self::Iec,
+            UnitsArg::Si => Self::Si,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

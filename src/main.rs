@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Build(args) => run::build(args),
         Command::Export(args) => run::export(args),
+        Command::Stats(args) => run::stats(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };

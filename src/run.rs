@@ -8,14 +8,14 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{Container, Counters, Inspection, Source, for_each_record, inspect};
-use memreport_render::aggregate::{Options, Profile, read_profile};
+use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
 use memreport_render::{
-    FirstView, Html, Json, Output, Speedscope, Units, doubts, format_bytes, format_count,
-    format_duration, record_json,
+    FirstView, Html, Json, Output, Speedscope, StatsJson, StatsText, Units, doubts, format_bytes,
+    format_count, format_duration, record_json,
 };
 use serde_json::json;
 
-use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs};
+use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
 
@@ -31,9 +31,14 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         Some(path) => path.clone(),
         None => output::default_path(&args.read.capture, args.force)?,
     };
-    let first_view = first_view(&args.read);
+    let (first_view, question) = if args.leaks {
+        (FirstView::Leaks, Question::Leaks)
+    } else {
+        (FirstView::Peak, Question::Peak)
+    };
     let html = Html { first_view };
-    let speedscope = Speedscope { first_view };
+    let selection = Selection::default().asking(question);
+    let speedscope = Speedscope { selection };
     let json = Json { temporal: true };
     let mut wanted: Vec<(&Path, &dyn Output)> = vec![(&page, &html)];
     wanted.extend(
@@ -54,7 +59,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         }
     }
 
-    let profile = read(&args.read)?;
+    let profile = read(&args.read, question)?;
     // All of them are written before the first replaces anything.
     let written: Vec<_> = wanted
         .iter()
@@ -69,14 +74,31 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
     refuse_capture(&args.read, &args.output)?;
-    let profile = read(&args.read)?;
     let output: Box<dyn Output> = match args.format {
+        Format::Json if args.selection.is_given() => {
+            bail!("--format json always holds everything; options of selection do not apply to it")
+        }
         Format::Json => Box::new(Json {
             temporal: args.temporal,
         }),
         Format::Speedscope => Box::new(Speedscope {
-            first_view: first_view(&args.read),
+            selection: args.selection.selection()?,
         }),
+    };
+    let profile = read(&args.read, args.selection.question())?;
+    output::write(output.as_ref(), &profile, &args.output)?.publish()?;
+    Ok(outcome(&args.read, &profile))
+}
+
+pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
+    refuse_capture(&args.read, &args.output)?;
+    let profile = read(&args.read, Question::default())?;
+    let top = args.num_largest;
+    let output: Box<dyn Output> = if args.json {
+        Box::new(StatsJson { top })
+    } else {
+        let units = Units::from(&args.units);
+        Box::new(StatsText { top, units })
     };
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
@@ -127,18 +149,23 @@ fn open(capture: &Path) -> Result<Source> {
     Ok(Source::open(capture)?)
 }
 
-/// Reads the capture, and says what is doubtful about it.
-fn read(args: &ReadArgs) -> Result<Profile> {
+/// Reads the capture so that it can answer `question`, and says what is doubtful about it.
+fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
     let source = open(&args.capture)?;
     let symbols = SymbolOptions {
         sysroot: args.sysroot.clone(),
         symbol_paths: args.symbol_path.clone(),
         enabled: !args.no_symbols,
     };
+    let defaults = Options::default();
     let options = Options {
         symbols,
         max_memory_records: args.max_memory_records,
-        ..Options::default()
+        temporary_threshold: match question {
+            Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
+            _ => defaults.temporary_threshold,
+        },
+        ..defaults
     };
     let counters = Arc::new(Counters::default());
     let size = source.size();
@@ -155,14 +182,6 @@ fn read(args: &ReadArgs) -> Result<Profile> {
         say(&format!("warning: {doubt}"));
     }
     Ok(profile)
-}
-
-fn first_view(args: &ReadArgs) -> FirstView {
-    if args.leaks {
-        FirstView::Leaks
-    } else {
-        FirstView::Peak
-    }
 }
 
 fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {

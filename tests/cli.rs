@@ -231,9 +231,154 @@ fn leaks_open_first_when_asked() {
     };
     assert_eq!(first(""), "Memory (peak)");
     assert_eq!(first("--leaks"), "Memory (leaks)");
+    assert_eq!(first("--temporary-allocations"), "Memory (temporary)");
+    assert_eq!(
+        first("--temporary-allocation-threshold 7"),
+        "Memory (temporary)"
+    );
+    assert_eq!(first("--leaks --split-threads"), "Memory (leaks; 0x1)");
     desk.run("build out.bin -o peak.html").ends(DONE);
     desk.run("build out.bin -o leaks.html --leaks").ends(DONE);
     assert_ne!(desk.read("peak.html"), desk.read("leaks.html"));
+}
+
+/// Names of speedscope profiles, with the sums of their weights.
+fn profiles(desk: &Desk, options: &str) -> Vec<(String, u64)> {
+    let exported = desk.run(&format!("export out.bin --format speedscope {options}"));
+    let document = exported.ends(DONE).json();
+    let profiles = document["profiles"].as_array().unwrap().iter();
+    profiles
+        .map(|profile| {
+            let name = profile["name"].as_str().unwrap().to_owned();
+            (name, profile["endValue"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn what_a_filter_leaves_out_is_said() {
+    let desk = Desk::with("v13-etl");
+    let all = profiles(&desk, "");
+    let kept = profiles(&desk, r"--include ^etl\.py$ --exclude ^load_database$");
+    assert_eq!(all.len(), 6);
+    assert_eq!(all[0], ("Memory (peak)".to_owned(), 1_665_049));
+    assert_eq!(kept.len(), all.len());
+    assert!(kept[0].1 < all[0].1);
+    assert!(
+        kept[0].0.starts_with("Memory (peak; left out: "),
+        "{}",
+        kept[0].0
+    );
+    let none = profiles(&desk, "--include nowhere");
+    let left_out = format!("left out: 1.6 MiB in {} allocations", all[1].1);
+    assert_eq!(none[0], (format!("Memory (peak; {left_out})"), 0));
+    desk.run("export out.bin --format speedscope --include (")
+        .ends(UNREADABLE)
+        .says(&["regex parse error"]);
+}
+
+#[test]
+fn ranges_are_of_seconds_or_named_moments() {
+    let desk = Desk::with("v13-spike");
+    let peaks = |options: &str| profiles(&desk, options)[0].1;
+    let whole = peaks("");
+    assert_eq!(peaks("--from peak --to peak"), whole);
+    assert_eq!(peaks("--to end"), whole);
+    assert!(peaks("--from 0 --to 0.01") < whole);
+    assert_eq!(
+        profiles(&desk, "--to rss-peak").len(),
+        4,
+        "no temporary allocations in a range"
+    );
+    for (options, said) in [
+        ("--from x", "x is no moment"),
+        ("--from -1", "unexpected argument"),
+        ("--from end --to 0", "the range is empty"),
+        (
+            "--from peak --temporary-allocations",
+            "of the whole run only",
+        ),
+        ("--leaks --temporary-allocations", "cannot be used with"),
+        ("--temporary-allocation-threshold 1001", "not in 0..=1000"),
+    ] {
+        desk.run(&format!("export out.bin --format speedscope {options}"))
+            .ends(UNREADABLE)
+            .says(&[said]);
+    }
+    desk.run("export out.bin --format json --from 0.1")
+        .ends(UNREADABLE)
+        .says(&["holds everything"]);
+    let desk = Desk::with("v13-aggregate");
+    assert_eq!(profiles(&desk, "").len(), 4);
+    for (options, said) in [
+        ("--from 0.1", "ranges of time"),
+        ("--temporary-allocations", "temporary"),
+    ] {
+        desk.run(&format!("export out.bin --format speedscope {options}"))
+            .ends(UNREADABLE)
+            .says(&["holds only sums", said]);
+    }
+}
+
+#[test]
+fn stats_are_text_or_memrays_json() {
+    let desk = Desk::with("v13-etl");
+    let text = desk.run("stats out.bin -n 2").ends(DONE);
+    assert_eq!(text.stderr, "");
+    for part in [
+        "Allocated  3.6 MiB in 3,195 allocations\n",
+        "Peak       1.6 MiB (1,665,049 bytes)\n",
+        "  2,930  MALLOC\n",
+        "  347.6 KiB  load_database:etl.py:55\n",
+        "by bytes\n    2.6 MiB  etl\n  537.7 KiB  jinja2\n\n",
+    ] {
+        assert!(text.text().contains(part), "{part}\n{}", text.text());
+    }
+    let si = desk.run("stats out.bin --units si").ends(DONE);
+    assert!(si.text().contains("Peak       1.7 MB (1,665,049 bytes)\n"));
+
+    let memrays = Corpus::own().expected("v13-etl.stats");
+    let json = desk.run("stats out.bin --json").ends(DONE).json();
+    for (key, value) in memrays.as_object().unwrap() {
+        if key != "metadata" {
+            assert_eq!(json[key], *value, "{key}");
+        }
+    }
+    let keys =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(keys(&json)[..keys(&memrays).len()], keys(&memrays));
+    assert_eq!(keys(&json["metadata"]), keys(&memrays["metadata"]));
+    desk.run("stats out.bin --json -n 2 -o s.json").ends(DONE);
+    let few: Value = serde_json::from_slice(&desk.read("s.json")).unwrap();
+    assert_eq!(few["top_allocations_by_size"].as_array().unwrap().len(), 2);
+    desk.run("stats out.bin -n 0")
+        .ends(UNREADABLE)
+        .says(&["at least 1"]);
+    desk.run("stats out.bin -o out.bin")
+        .ends(UNREADABLE)
+        .says(&["is the capture itself"]);
+}
+
+#[test]
+fn stats_say_where_modules_are_guessed_and_what_is_doubtful() {
+    let ran = Desk::with("v12-etl").run("stats out.bin").ends(DONE);
+    assert!(
+        ran.text()
+            .contains("by bytes (guessed from their paths)\n    2.6 MiB  etl\n")
+    );
+    let ran = Desk::with("v13-cut-nocompress")
+        .run("stats out.bin")
+        .ends(FROM_DAMAGED);
+    assert!(
+        ran.text().contains("Doubtful   the capture is cut off"),
+        "{}",
+        ran.text()
+    );
+    let ran = Desk::with("v13-aggregate")
+        .run("stats out.bin --json")
+        .ends(UNREADABLE);
+    assert!(ran.stdout.is_empty());
+    ran.says(&["holds only sums", "statistics are not in it"]);
 }
 
 #[test]
@@ -323,7 +468,7 @@ fn records_of_a_damaged_capture_end_with_3() {
 #[test]
 fn every_command_has_help() {
     let desk = Desk::new();
-    for command in ["", "build", "export", "info"] {
+    for command in ["", "build", "export", "stats", "info"] {
         for option in ["--help", "-h"] {
             let ran = desk.run(&format!("{command} {option}")).ends(DONE);
             assert!(
@@ -335,7 +480,7 @@ fn every_command_has_help() {
         }
     }
     let help = desk.run("--help");
-    for named in ["build", "export", "info", "Exit codes", "Examples"] {
+    for named in ["build", "export", "stats", "info", "Exit codes", "Examples"] {
         assert!(help.text().contains(named), "{named}");
     }
     assert!(
@@ -743,6 +888,8 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     for arguments in [
         "export out.bin --format json --temporal",
         "build out.bin -q -o -",
+        "stats out.bin",
+        "stats out.bin --json",
         "info out.bin",
         "--help",
     ] {

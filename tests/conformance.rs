@@ -12,8 +12,8 @@ use memreport_ingest::native::SymbolOptions;
 use serde_json::Value;
 
 use support::captures::{Corpus, Entry};
-use support::figures::{Difference, compare, compare_speedscope};
-use support::profiles::{assert_none, json, profile_in, speedscope, thinned};
+use support::figures::{Difference, compare, compare_speedscope, compare_stats};
+use support::profiles::{assert_none, json, profile_in, speedscope, stats, thinned};
 
 /// A fault of memray that shows in our captures.
 struct Fault {
@@ -32,6 +32,7 @@ const PEAKS_OVER_TIME: [&str; 2] = [
     "temporal_high_water_mark.by_thread",
 ];
 const LEAKS_OVER_TIME: [&str; 2] = ["temporal_leaks.merged", "temporal_leaks.by_thread"];
+const STATS_PEAK: [&str; 1] = ["stats --json.metadata.peak_memory"];
 const HEAP: [&str; 4] = [
     "peak",
     "snapshots",
@@ -56,6 +57,14 @@ const FAULTS: &[Fault] = &[
             ),
             (&["v12-lines-py38"], &PEAK_ROWS, Difference::Lines),
             (&["v12-lines-py38"], &PEAKS_OVER_TIME, Difference::Lines),
+            (
+                &["v13-lines-py39"],
+                &[
+                    "stats --json.top_allocations_by_count",
+                    "stats --json.top_allocations_by_size",
+                ],
+                Difference::Other,
+            ),
         ],
     },
     Fault {
@@ -103,11 +112,13 @@ const FAULTS: &[Fault] = &[
         name: "mappings that overlap count twice (16.13)",
         shows: &[
             (&["v13-native-mmap"], &HEAP, Difference::Other),
+            (&["v13-native-mmap"], &STATS_PEAK, Difference::Other),
             (&["v13-native-mmap"], &PEAK_ROWS, Difference::Other),
             (&["v13-native-mmap"], &LEAK_ROWS, Difference::Other),
             (&["v13-native-mmap"], &PEAKS_OVER_TIME, Difference::Other),
             (&["v13-native-mmap"], &LEAKS_OVER_TIME, Difference::Bytes),
             (&["v13-threads-py314"], &HEAP, Difference::Other),
+            (&["v13-threads-py314"], &STATS_PEAK, Difference::Other),
             (&["v13-threads-py314"], &PEAK_ROWS, Difference::Bytes),
             (&["v13-threads-py314"], &LEAK_ROWS, Difference::Bytes),
             (&["v13-threads-py314"], &PEAKS_OVER_TIME, Difference::Bytes),
@@ -123,6 +134,11 @@ const FAULTS: &[Fault] = &[
         name: "mappings that overlap, and blocks freed unseen, count twice (4; 16.2, 16.13)",
         shows: &[
             (&["v13-synthetic-unbalanced"], &HEAP, Difference::Other),
+            (
+                &["v13-synthetic-unbalanced"],
+                &STATS_PEAK,
+                Difference::Other,
+            ),
             (&["v13-synthetic-unbalanced"], &PEAK_ROWS, Difference::Bytes),
             (
                 &["v13-synthetic-unbalanced"],
@@ -190,6 +206,19 @@ const FAULTS: &[Fault] = &[
         shows: &[(
             &["v06-fork-child2", "v06-killed", "v07-killed"],
             &["metadata.total_allocations"],
+            Difference::Other,
+        )],
+    },
+    Fault {
+        name: "captures that were not closed end when they start",
+        shows: &[(
+            &[
+                "v13-fork-child2",
+                "v13-killed",
+                "v13-killed-buffered",
+                "v13-killed-native",
+            ],
+            &["stats --json.metadata.end_time"],
             Difference::Other,
         )],
     },
@@ -268,6 +297,10 @@ impl Score {
             if entry.has_speedscope() && profile.native.is_none() {
                 let expected = corpus.expected(&format!("{name}.speedscope"));
                 score.add(name, compare_speedscope(&expected, &speedscope(&profile)));
+            }
+            if entry.has_stats() && entry.version == 13 {
+                let expected = corpus.expected(&format!("{name}.stats"));
+                score.add(name, compare_stats(&expected, &stats(&profile)));
             }
             for max in entry.thinned_to() {
                 let expected = corpus.expected(&format!("{name}.mmr{max}.oracle"));

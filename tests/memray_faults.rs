@@ -16,7 +16,7 @@ use support::captures::Corpus;
 use support::figures::{SECTIONS, index, integer, slice_peaks, threads_add_up};
 use support::profiles::{
     aggregated_captures, assert_none, captures_of_events, json, profile, profile_in, report,
-    speedscope, stack, thinned,
+    speedscope, stack, stats, thinned,
 };
 
 fn oracle(name: &str) -> Value {
@@ -264,6 +264,10 @@ fn a_capture_without_allocations_has_statistics() {
         "allocation_count_by_allocator": {},
     });
     assert_eq!(json(&profile)["stats"], expected);
+    let stats = stats(&profile);
+    assert_eq!(stats["total_num_allocations"], 0);
+    assert_eq!(stats["allocation_size_histogram"], json!([]));
+    assert_eq!(stats["top_allocations_by_size"], json!([]));
     assert_eq!(
         (profile.slices.peaks, profile.slices.heap),
         (vec![0], vec![0])
@@ -478,12 +482,93 @@ fn a_capture_without_snapshots_is_one_slice() {
 fn counts_say_what_they_count() {
     let profile = profile("v13-synthetic-nosnapshots");
     assert_eq!((profile.counts.allocations, profile.counts.events), (2, 3));
+    let stats = stats(&profile);
+    assert_eq!(stats["total_num_allocations"], 2);
+    assert_eq!(stats["allocator_type_distribution"], json!({ "MALLOC": 2 }));
+    assert_eq!(
+        stats["metadata"]["total_allocations"], 3,
+        "records, as memray calls them"
+    );
+    assert_eq!(stats["metadata"]["total_frames"], 1);
     let counted = |name: &str| json(&self::profile(name))["metadata"]["total_frames"].clone();
     assert_eq!(counted("v13-synthetic-nosnapshots"), 1);
     assert_eq!(
         oracle("v13-synthetic-nosnapshots")["metadata"]["total_frames"],
         0
     );
+}
+
+/// Every allocation is in one bin, of one allocator, at one location and of one module; the peak, and what
+/// is left over, are those of the other reports.
+#[test]
+fn statistics_add_up_in_every_capture() {
+    for_every_capture(|name, profile, wrong| {
+        let document = json(profile);
+        let stats = stats(profile);
+        let sum = |list: &str, key: &str| -> i128 {
+            let rows = stats[list].as_array().unwrap().iter();
+            rows.map(|row| integer(&row[key])).sum()
+        };
+        let [count, bytes] = ["total_num_allocations", "total_bytes_allocated"];
+        let by_allocator = stats["allocator_type_distribution"].as_object().unwrap();
+        let peak = &document["metadata"]["peak_memory"];
+        let has_modules = stats["top_modules_by_allocation_size"] != json!([]);
+        let figures = [
+            (
+                sum("allocation_size_histogram", "count"),
+                integer(&stats[count]),
+            ),
+            (
+                by_allocator.values().map(integer).sum(),
+                integer(&stats[count]),
+            ),
+            (
+                sum("top_allocations_by_count", "count"),
+                integer(&stats[count]),
+            ),
+            (
+                sum("top_allocations_by_size", "size"),
+                integer(&stats[bytes]),
+            ),
+            (integer(&stats["metadata"]["peak_memory"]), integer(peak)),
+            (
+                integer(&stats["leaked_bytes"]),
+                integer(&document["leaks"]["merged"]["bytes"]),
+            ),
+            (
+                integer(&stats["leaked_allocations"]),
+                integer(&document["leaks"]["merged"]["allocations"]),
+            ),
+        ];
+        let of_modules = [
+            (
+                sum("top_modules_by_allocation_size", "total_bytes"),
+                integer(&stats[bytes]),
+            ),
+            (
+                sum("top_modules_by_allocation_count", "num_allocations"),
+                integer(&stats[count]),
+            ),
+        ];
+        let of_modules = of_modules.into_iter().filter(|_| has_modules);
+        for (index, (ours, expected)) in figures.into_iter().chain(of_modules).enumerate() {
+            if ours != expected {
+                wrong.push(format!("{name}: figure {index}: {ours}, not {expected}"));
+            }
+        }
+        let largest = document["snapshots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| integer(&s[1]))
+            .max();
+        if profile.snapshot_stride == 1 && stats["rss_peak"].as_i64().map(i128::from) != largest {
+            wrong.push(format!(
+                "{name}: RSS peak: {}, not {largest:?}",
+                stats["rss_peak"]
+            ));
+        }
+    });
 }
 
 /// semantics 6.3, 16.6. Merged means merged: a stack has one row an allocator.

@@ -11,14 +11,19 @@
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
 mod error;
+mod filter;
+pub mod frame_class;
+mod histogram;
 mod interval_table;
 mod ledger;
 mod live;
 mod matching;
 mod profile;
 mod ranges;
+mod selection;
 mod sizes;
 mod slices;
+mod stats;
 mod sums;
 mod thin;
 mod view;
@@ -26,7 +31,11 @@ mod view;
 pub use memreport_ingest as ingest;
 
 pub use error::Error;
+pub use filter::Filter;
+pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};
-pub use profile::{Counts, Options, Profile, read_profile};
+pub use profile::{Counts, Options, Profile, RssPeak, read_profile};
+pub use selection::{Moment, Question, Row, Selected, Selection};
 pub use slices::{SliceRange, Slices};
+pub use stats::{OrderBy, Stats};
 pub use view::{View, ViewRow};

@@ -65,6 +65,39 @@ pub struct Counts {
     pub unknown_deallocations: u64,
 }
 
+/// The memory snapshot with the largest resident set; the first of several.
+///
+/// * Source: all snapshots, also those that were thinned out
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RssPeak {
+    /// The slice that ends with it or, if it was thinned out, that it is in.
+    pub slice: usize,
+    /// Milliseconds since the epoch.
+    pub time_ms: u64,
+    /// Resident set size in bytes.
+    pub rss: u64,
+    /// Heap at that moment in bytes.
+    pub heap: u64,
+}
+
+impl RssPeak {
+    fn new(slices: &Slices, stride: usize) -> Option<Self> {
+        // Of equals, `max_by_key` finds the last.
+        let (snapshot, &rss) = slices
+            .rss
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by_key(|&(_, rss)| rss)?;
+        Some(Self {
+            slice: snapshot.div_ceil(stride),
+            time_ms: slices.times_ms.get(snapshot).copied()?,
+            rss,
+            heap: slices.heap.get(snapshot).copied()?,
+        })
+    }
+}
+
 /// What a capture says, as columns.
 ///
 /// * Source: `semantics.md`; section numbers at the parts
@@ -94,6 +127,8 @@ pub struct Profile {
     pub locations: Vec<Location>,
     /// Memory over time.
     pub slices: Slices,
+    /// When the resident set was largest, if there are memory snapshots.
+    pub rss_peak: Option<RssPeak>,
     /// The interval table, sorted by (start, location, end).
     pub intervals: Vec<Interval>,
     /// Allocations and bytes ever made, by location.
@@ -143,6 +178,7 @@ pub fn read_profile(
         None => matching.finish(recording.n_events),
     };
     let snapshot_stride = stride(slices.n_snapshots(), options.max_memory_records);
+    let rss_peak = RssPeak::new(&slices, snapshot_stride);
     let (slices, intervals) = if snapshot_stride == 1 {
         (slices, merge(rows))
     } else {
@@ -183,6 +219,7 @@ pub fn read_profile(
         threads: recording.threads,
         locations: recording.locations,
         slices,
+        rss_peak,
         intervals,
         made,
         temporaries: recording.temporaries,
@@ -202,8 +239,7 @@ fn made_by_location<'a>(
     for ledger in ledgers {
         for (sum, tally) in made.iter_mut().zip(&ledger.made) {
             // The sum over all locations is checked to fit, so each of them does.
-            sum.allocations = sum.allocations.wrapping_add(tally.allocations);
-            sum.bytes = sum.bytes.wrapping_add(tally.bytes);
+            sum.add_all(*tally);
         }
     }
     made

@@ -99,7 +99,9 @@ impl Version {
         self.0 >= 12
     }
 
-    pub(crate) fn has_search_paths(self) -> bool {
+    /// Whether the header has the folders in which Python looked for modules.
+    #[must_use]
+    pub fn has_search_paths(self) -> bool {
         self.0 >= 13
     }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 use crate::error::Error;
-use crate::id::{LocationId, NodeId, StackId, ThreadId};
+use crate::id::{FrameId, LocationId, NodeId, StackId, StringId, ThreadId};
 
 /// A place that allocates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,12 @@ pub struct Location {
     /// The stack as the capture distinguishes it. Locations of one such stack have one `node`, but
     /// not the reverse: two instructions of one line differ.
     pub stack: StackId,
+    /// The innermost Python frame, even if it is one of the profiler's own; frame 0 without a Python
+    /// stack.
+    pub python_frame: FrameId,
+    /// The top-level module that the allocation is made for: that of the innermost Python frame which is
+    /// not the standard library's, or `<root>`. Empty if no path in the capture says what is a module.
+    pub module: StringId,
     /// The allocating thread.
     pub thread: ThreadId,
     /// The allocation function.

@@ -1,6 +1,10 @@
 //! What is known of a capture as a whole.
 
+use std::time::Duration;
+
 use memreport_capture::{Header, PythonVersion};
+
+use crate::modules::SearchPaths;
 
 /// Facts of the header, as text where they are for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub struct Metadata {
     pub has_native_traces: bool,
     /// Frames in the header: 0 from format 12 on, and if the capture was not closed.
     pub total_frames: u64,
+    /// Where Python looked for modules.
+    pub search_paths: SearchPaths,
 }
 
 impl Metadata {
@@ -47,7 +53,21 @@ impl Metadata {
             trace_python_allocators: header.trace_python_allocators,
             has_native_traces: header.native_traces,
             total_frames: header.n_frames,
+            search_paths: SearchPaths::new(header),
         }
+    }
+
+    /// How long after the start of tracking a time is; nothing for one before it.
+    #[must_use]
+    pub fn since_start(&self, time_ms: u64) -> Duration {
+        let ms = i128::from(time_ms) - i128::from(self.start_time_ms);
+        Duration::from_millis(u64::try_from(ms.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// How long tracking lasted.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        self.since_start(self.end_time_ms.max(0).cast_unsigned())
     }
 }
 

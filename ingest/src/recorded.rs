@@ -125,6 +125,13 @@ impl Definitions {
         }
     }
 
+    /// The file of a frame; none if its id was never defined.
+    pub(crate) fn file(&self, frame: RecordedFrame) -> StringId {
+        self.0
+            .get(&frame.id)
+            .map_or(StringId::default(), |definition| definition.file)
+    }
+
     /// Whether the interpreter's loop was entered for the frame.
     pub(crate) fn is_entry(&self, frame: RecordedFrame) -> bool {
         frame.is_entry

@@ -8,8 +8,9 @@ use crate::call_tree::CallTree;
 use crate::error::Error;
 use crate::frames::{Frame, FrameTable};
 use crate::hybrid::{Merged, NativeStackFrame, PythonFrame, Rule};
-use crate::id::{FrameId, NodeId, StackId};
+use crate::id::{FrameId, NodeId, StackId, StringId};
 use crate::locations::{Location, RecordedLocation};
+use crate::modules::{FROZEN, ModuleOrigin, SearchPaths};
 use crate::native::{NativeFrame, NativeSymbols, SymbolOptions, SymbolSummary, Symbolizer};
 use crate::recorded::RecordedFrame;
 use crate::tables::Tables;
@@ -65,6 +66,7 @@ pub(crate) fn resolve(
             None,
         )
     };
+    let modules = modules(&SearchPaths::new(header), tables, locations)?;
     let mut stacks = FxHashMap::default();
     let mut rows = Vec::with_capacity(locations.len());
     for ((key, first_sequence), node) in locations.iter().zip(nodes) {
@@ -74,6 +76,11 @@ pub(crate) fn resolve(
             stack: *stacks
                 .entry((key.node, key.native_id, key.generation))
                 .or_insert(next),
+            python_frame: match tables.stacks.frame(key.node) {
+                Some(frame) => resolver.frame(tables, frame)?,
+                None => FrameId(0),
+            },
+            module: modules.get(key.node.index()).copied().unwrap_or_default(),
             thread: key.thread,
             allocator: key.allocator,
             first_sequence: *first_sequence,
@@ -234,6 +241,54 @@ impl Resolver {
         }
         Ok((nodes, result))
     }
+}
+
+/// What a stack belongs to in which no frame tells.
+const NO_MODULE: &[u8] = b"<root>";
+
+/// The profiler's own module: its frames are those of whatever called it.
+const PROFILER: &str = "memray";
+
+/// The name of the top-level module that the allocations of each recorded node that has any are made for.
+/// Where modules are guessed, and no path says where a folder of them is, all names are empty.
+fn modules(
+    paths: &SearchPaths,
+    tables: &mut Tables,
+    locations: &[(RecordedLocation, u64)],
+) -> Result<Vec<StringId>, Error> {
+    let nodes: Vec<NodeId> = locations.iter().map(|(key, _)| key.node).collect();
+    let needed = with_ancestors(&tables.stacks, &nodes);
+    let root = tables.strings.intern(NO_MODULE)?;
+    // By file, what its frames say: nothing if it is the standard library's.
+    let mut by_file = FxHashMap::<StringId, Option<StringId>>::default();
+    let mut modules = vec![root; tables.stacks.len()];
+    let mut is_told = *paths != SearchPaths::Guessed;
+    for (node, parent, frame) in tables.stacks.nodes() {
+        if !needed[node.index()] {
+            continue;
+        }
+        let file = tables.definitions.file(frame);
+        let own = match by_file.get(&file) {
+            Some(&module) => module,
+            None => {
+                let path = tables.strings.text(file);
+                let module = paths.module(&path);
+                is_told |= module.origin != ModuleOrigin::Unknown && !path.starts_with(FROZEN);
+                let module = match module.top_level() {
+                    _ if module.origin == ModuleOrigin::StandardLibrary => None,
+                    PROFILER => Some(root),
+                    name => Some(tables.strings.intern(name.as_bytes())?),
+                };
+                by_file.insert(file, module);
+                module
+            }
+        };
+        modules[node.index()] = own.unwrap_or(modules[parent.index()]);
+    }
+    if !is_told {
+        modules.fill(StringId::default());
+    }
+    Ok(modules)
 }
 
 /// Which nodes are among `used` or above one of them.

@@ -18,6 +18,13 @@ impl Tally {
         self.allocations = self.allocations.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(bytes);
     }
+
+    /// Adds others to these.
+    #[inline]
+    pub fn add_all(&mut self, others: Self) {
+        self.allocations = self.allocations.wrapping_add(others.allocations);
+        self.bytes = self.bytes.wrapping_add(others.bytes);
+    }
 }
 
 /// Temporary allocations by location.
@@ -64,8 +71,7 @@ impl Temporaries {
         let columns = self.by_distance.iter().take(threshold.saturating_add(1));
         let mut sum = Tally::default();
         for tally in columns.filter_map(|column| column.get(location.index())) {
-            sum.allocations = sum.allocations.wrapping_add(tally.allocations);
-            sum.bytes = sum.bytes.wrapping_add(tally.bytes);
+            sum.add_all(*tally);
         }
         sum
     }

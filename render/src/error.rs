@@ -2,6 +2,7 @@
 
 use std::io;
 
+use memreport_aggregate::Error as AggregateError;
 use thiserror::Error;
 
 /// Why a report cannot be written.
@@ -11,6 +12,9 @@ pub enum Error {
     /// The output cannot be written to.
     #[error("cannot write the report")]
     Write(#[from] io::Error),
+    /// The profile has no answer to what is asked.
+    #[error(transparent)]
+    NoAnswer(#[from] AggregateError),
     /// The viewer compiled into this program cannot be put together.
     #[error("the viewer cannot be linked: {file}:{line}: {what}")]
     Link {

@@ -320,7 +320,7 @@ fn metadata(profile: &Profile) -> Value {
     })
 }
 
-fn damage(profile: &Profile) -> Value {
+pub(crate) fn damage(profile: &Profile) -> Value {
     let (kind, offset) = match &profile.ending {
         Ending::Complete => ("complete", None),
         Ending::Interrupted { offset } => ("interrupted", Some(*offset)),

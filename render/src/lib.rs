@@ -3,14 +3,17 @@
 //! Each output is an [`Output`] and knows neither where its bytes go nor what was typed. All of them
 //! are views of one [`Profile`], so no two can disagree.
 
+mod ascii_json;
 mod doubts;
 mod error;
-mod frame_class;
 mod html;
 mod json;
 mod records;
+mod selection;
 mod speedscope;
 mod stacks;
+mod stats;
+mod text;
 mod units;
 
 pub use memreport_aggregate as aggregate;
@@ -21,9 +24,10 @@ pub use html::{FirstView, Html};
 pub use json::Json;
 pub use records::record_json;
 pub use speedscope::Speedscope;
+pub use stats::{StatsJson, StatsText};
 pub use units::{Units, format_bytes, format_count, format_duration};
 
-use aggregate::Profile;
+use aggregate::{Profile, frame_class};
 use std::io::Write;
 
 /// A report format.

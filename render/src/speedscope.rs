@@ -1,59 +1,43 @@
-//! speedscope's JSON: what was live at the peak, and what was left over at the end.
+//! speedscope's JSON: what was live at the peak, what was left over at the end, what was temporary.
 
+use std::borrow::Cow;
 use std::io::Write;
 
-use memreport_aggregate::ingest::{FrameId, NodeId, Tally};
-use memreport_aggregate::{Profile, View};
-use rustc_hash::FxHashMap;
+use memreport_aggregate::ingest::{FrameId, NodeId, Tally, ThreadId};
+use memreport_aggregate::{Profile, Question, Row, Selected, Selection};
 use serde::{Serialize, Serializer};
 
-use crate::stacks::{Numbering, frame, outermost_first};
-use crate::{Error, FirstView, Output};
+use crate::selection::{answerable, left_out};
+use crate::stacks::{Numbering, frame, thread_label};
+use crate::units::Units;
+use crate::{Error, Output};
 
-/// Profiles for speedscope: bytes and allocations, of the peak and of the leaks.
+/// Profiles for speedscope: bytes and allocations, of each question.
 ///
-/// * Shape: a profile each for peak bytes, peak allocations, leaked bytes, leaked allocations; samples
-///   are whole stacks, root to leaf, in the order of their first allocation that is live in the view
+/// * Shape: a profile each for peak bytes, peak allocations, leaked bytes, leaked allocations, temporary
+///   bytes, temporary allocations; the last two only of a whole run. With threads split, each of
+///   them once a thread. Samples are whole stacks from the root on, in the order of their first
+///   allocation; a profile's name says what a filter left out
 /// * Stacks without frames have no place in this format and are left out
 /// * Source: `semantics.md`, section 13
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Speedscope {
-    /// The profile that speedscope opens with.
-    pub first_view: FirstView,
+    /// What is shown. speedscope opens with its question; the others are there too.
+    pub selection: Selection,
 }
 
 impl Output for Speedscope {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
-        let whole = profile.slices.whole_run();
-        let views = [View::peak(profile, whole), View::leaks(profile, whole)];
-        let [peak, leaks] = views.map(|view| samples(profile, &view));
-        let mut frames = Numbering::default();
-        for (node, _) in peak.iter().chain(&leaks) {
-            for frame in outermost_first(profile, *node) {
-                frames.number(frame);
-            }
-        }
-        let sampled = |name: &'static str,
-                       unit: &'static str,
-                       all: &[(NodeId, Tally)],
-                       weight: fn(Tally) -> u64| {
-            let weighted = all.iter().map(|&(node, tally)| (node, weight(tally)));
-            let (nodes, weights): (Vec<_>, Vec<_>) =
-                weighted.filter(|&(_, weight)| weight > 0).unzip();
-            Sampled {
-                r#type: "sampled",
-                name,
-                unit,
-                start_value: 0,
-                end_value: weights.iter().sum(),
-                samples: Samples {
-                    profile,
-                    frames: &frames,
-                    nodes,
-                },
-                weights,
-            }
-        };
+        let questions = answerable(&self.selection, profile);
+        let views = questions
+            .iter()
+            .map(|&question| self.selection.asking(question).of(profile));
+        let views = views.collect::<Result<Vec<Selected<'_>>, _>>()?;
+        let parts: Vec<Part<'_>> = views.iter().flat_map(parts).collect();
+        let frames = numbered(&parts);
+        let first = parts
+            .iter()
+            .position(|part| part.view.question() == self.selection.question);
         let document = Document {
             schema: "https://www.speedscope.app/file-format-schema.json",
             shared: Shared {
@@ -63,26 +47,110 @@ impl Output for Speedscope {
                     .map(|&id| SharedFrame::new(profile, id))
                     .collect(),
             },
-            profiles: [
-                sampled("Memory (peak)", "bytes", &peak, |tally| tally.bytes),
-                sampled("Allocations (peak)", "none", &peak, |tally| {
-                    tally.allocations
-                }),
-                sampled("Memory (leaks)", "bytes", &leaks, |tally| tally.bytes),
-                sampled("Allocations (leaks)", "none", &leaks, |tally| {
-                    tally.allocations
-                }),
-            ],
+            profiles: parts
+                .iter()
+                .flat_map(|part| part.sampled(&frames))
+                .collect(),
             name: &profile.metadata.command_line,
-            active_profile_index: match self.first_view {
-                FirstView::Peak => 0,
-                FirstView::Leaks => 2,
-            },
+            active_profile_index: 2 * first.unwrap_or(0),
             exporter: concat!("memreport ", env!("CARGO_PKG_VERSION")),
         };
         serde_json::to_writer(&mut *out, &document)?;
         writeln!(out)?;
         Ok(())
+    }
+}
+
+/// A view, or what a thread has of it.
+struct Part<'a> {
+    view: &'a Selected<'a>,
+    thread: Option<ThreadId>,
+    /// In the order of their first allocations; no two have the same stack.
+    rows: Vec<Row>,
+}
+
+/// The view itself or, if threads are split, a part for each thread that it has.
+fn parts<'a>(view: &'a Selected<'a>) -> Vec<Part<'a>> {
+    let rows = view.by_stack();
+    if !view.split_threads() {
+        let thread = None;
+        return vec![Part { view, thread, rows }];
+    }
+    let mut threads = Numbering::default();
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    for row in rows {
+        let number = threads.number(row.thread);
+        if number == parts.len() {
+            let (thread, rows) = (Some(row.thread), Vec::new());
+            parts.push(Part { view, thread, rows });
+        }
+        if let Some(part) = parts.get_mut(number) {
+            part.rows.push(row);
+        }
+    }
+    parts
+}
+
+/// Frames in the order in which samples use them.
+fn numbered(parts: &[Part<'_>]) -> Numbering<FrameId> {
+    let mut numbers = Numbering::default();
+    let mut frames = Vec::new();
+    for part in parts {
+        for row in &part.rows {
+            part.view.root_first(row.node, &mut frames);
+            frames.iter().for_each(|&frame| {
+                numbers.number(frame);
+            });
+        }
+    }
+    numbers
+}
+
+impl Part<'_> {
+    /// Bytes and allocations.
+    fn sampled<'a>(&'a self, frames: &'a Numbering<FrameId>) -> [Sampled<'a>; 2] {
+        let profile = |name, unit, weight: fn(Tally) -> u64| {
+            let with_stack = self.rows.iter().filter(|row| row.node != NodeId(0));
+            let weighted = with_stack.map(|row| (row.node, weight(row.tally)));
+            let (nodes, weights): (Vec<_>, Vec<_>) =
+                weighted.filter(|&(_, weight)| weight > 0).unzip();
+            Sampled {
+                r#type: "sampled",
+                name: format!("{name} ({})", self.title()),
+                unit,
+                start_value: 0,
+                end_value: weights.iter().sum(),
+                samples: Samples {
+                    view: self.view,
+                    frames,
+                    nodes,
+                },
+                weights,
+            }
+        };
+        [
+            profile("Memory", "bytes", |tally| tally.bytes),
+            profile("Allocations", "none", |tally| tally.allocations),
+        ]
+    }
+
+    fn title(&self) -> String {
+        let question = match self.view.question() {
+            Question::Peak => "peak",
+            Question::Leaks => "leaks",
+            Question::Temporary { .. } => "temporary",
+        };
+        let thread = self
+            .thread
+            .and_then(|id| self.view.profile().threads.get(id.index()));
+        let thread = thread.map(|thread| thread_label(self.view.profile(), thread));
+        let left_out = left_out(self.view, Units::Iec);
+        let parts = [
+            Some(Cow::from(question)),
+            thread.map(Cow::from),
+            left_out.map(Cow::from),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -92,7 +160,7 @@ struct Document<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     shared: Shared,
-    profiles: [Sampled<'a>; 4],
+    profiles: Vec<Sampled<'a>>,
     name: &'a str,
     active_profile_index: usize,
     exporter: &'static str,
@@ -127,7 +195,7 @@ impl SharedFrame {
 #[serde(rename_all = "camelCase")]
 struct Sampled<'a> {
     r#type: &'static str,
-    name: &'static str,
+    name: String,
     unit: &'static str,
     start_value: u64,
     end_value: u64,
@@ -135,44 +203,21 @@ struct Sampled<'a> {
     weights: Vec<u64>,
 }
 
-/// Stacks as numbers of frames, root to leaf; made while they are written, for they can be many and
+/// Stacks as numbers of frames, from the root on; made while they are written, for they can be many and
 /// deep.
 struct Samples<'a> {
-    profile: &'a Profile,
+    view: &'a Selected<'a>,
     frames: &'a Numbering<FrameId>,
     nodes: Vec<NodeId>,
 }
 
 impl Serialize for Samples<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut frames = Vec::new();
         serializer.collect_seq(self.nodes.iter().map(|&node| {
-            let numbers = outermost_first(self.profile, node).into_iter();
-            numbers
-                .filter_map(|id| self.frames.get(id))
-                .collect::<Vec<usize>>()
+            self.view.root_first(node, &mut frames);
+            let numbers = frames.iter().filter_map(|&id| self.frames.get(id));
+            numbers.collect::<Vec<usize>>()
         }))
     }
-}
-
-/// Stacks with what they have in the view, in the order of their first allocation.
-fn samples(profile: &Profile, view: &View) -> Vec<(NodeId, Tally)> {
-    let mut places = FxHashMap::<NodeId, usize>::default();
-    let mut samples: Vec<(NodeId, Tally)> = Vec::new();
-    for row in view.rows() {
-        let Some(location) = profile.locations.get(row.location.index()) else {
-            continue;
-        };
-        if location.node == NodeId(0) {
-            continue;
-        }
-        let place = *places.entry(location.node).or_insert(samples.len());
-        match samples.get_mut(place) {
-            Some((_, sum)) => {
-                sum.bytes += row.tally.bytes;
-                sum.allocations += row.tally.allocations;
-            }
-            None => samples.push((location.node, row.tally)),
-        }
-    }
-    samples
 }

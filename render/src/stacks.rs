@@ -1,7 +1,7 @@
 //! Stacks and names as outputs write them.
 
 use memreport_aggregate::Profile;
-use memreport_aggregate::ingest::{Frame, FrameId, NodeId, Thread, ThreadId};
+use memreport_aggregate::ingest::{Frame, FrameId, Thread, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// The label of a thread: its number in hexadecimal, and its name if it has one.
@@ -62,11 +62,4 @@ pub(crate) fn frame(profile: &Profile, id: FrameId) -> (Frame, String, String) {
     let frame = profile.frames.get(id);
     let text = |id| profile.strings.text(id).into_owned();
     (frame, text(frame.function), text(frame.file))
-}
-
-/// The frames of a stack, outermost first.
-pub(crate) fn outermost_first(profile: &Profile, node: NodeId) -> Vec<FrameId> {
-    let mut frames: Vec<FrameId> = profile.call_tree.stack(node).collect();
-    frames.reverse();
-    frames
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::Profile;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::{Html, Json, Speedscope};
+use memreport_render::{Html, Json, Speedscope, StatsJson, StatsText, Units};
 use serde_json::Value;
 
 use support::capture::{
@@ -18,12 +18,15 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 5] = [
+const GOLDEN: [(&str, &str); 8] = [
     ("html", "two-threads"),
     ("html", "v13-spike"),
     ("json", "two-threads"),
     ("speedscope", "two-threads"),
     ("speedscope", "v13-spike"),
+    ("stats", "two-threads"),
+    ("stats", "two-threads-json"),
+    ("stats", "v13-spike"),
 ];
 
 /// Stands for the version in golden files.
@@ -229,6 +232,17 @@ fn speedscope_files_are_these() {
 fn json_exports_are_these() {
     let report = written(&Json { temporal: true }, &two_threads());
     check("json", "two-threads", &json_text(&report, "generator"));
+}
+
+#[test]
+fn statistics_are_these() {
+    let units = Units::Iec;
+    for (name, profile, top) in [("two-threads", two_threads(), 2), ("v13-spike", spike(), 3)] {
+        check("stats", name, &written(&StatsText { top, units }, &profile));
+    }
+    let report = written(&StatsJson { top: 2 }, &two_threads());
+    let document: Value = serde_json::from_str(&report).expect("it is JSON");
+    check("stats", "two-threads-json", &pretty(&document, 0));
 }
 
 #[test]

@@ -105,8 +105,16 @@ impl Entry {
     }
 
     pub(crate) fn has_speedscope(&self) -> bool {
-        let name = format!("{}.speedscope.json.gz", self.name);
-        self.expected.contains(&name)
+        self.has("speedscope")
+    }
+
+    pub(crate) fn has_stats(&self) -> bool {
+        self.has("stats")
+    }
+
+    fn has(&self, kind: &str) -> bool {
+        self.expected
+            .contains(&format!("{}.{kind}.json.gz", self.name))
     }
 }
 

@@ -340,6 +340,46 @@ impl Stacks {
     }
 }
 
+/// Compares the fields of memray's statistics with ours, which list all locations and modules.
+pub(crate) fn compare_stats(memray: &Value, ours: &Value) -> Vec<Compared> {
+    let mut compared = Vec::new();
+    for (key, value) in memray.as_object().unwrap() {
+        let equal = match key.as_str() {
+            "top_allocations_by_size" | "top_allocations_by_count" => {
+                value.as_array().unwrap()[..] == first(&ours[key], value)[..]
+            }
+            "top_modules_by_allocation_size" => same_top(value, &ours[key], "total_bytes"),
+            "top_modules_by_allocation_count" => same_top(value, &ours[key], "num_allocations"),
+            "metadata" => continue,
+            _ => *value == ours[key],
+        };
+        compared.push((format!("stats --json.{key}"), difference(equal)));
+    }
+    let metadata = memray["metadata"].as_object().unwrap();
+    // memray does not count frames.
+    let fields = metadata.iter().filter(|(key, _)| *key != "total_frames");
+    compared.extend(fields.map(|(key, value)| {
+        let equal = *value == ours["metadata"][key];
+        (format!("stats --json.metadata.{key}"), difference(equal))
+    }));
+    compared
+}
+
+/// The first of a list of ours, as many as memray has.
+fn first(ours: &Value, memray: &Value) -> Vec<Value> {
+    let n = memray.as_array().unwrap().len();
+    ours.as_array().unwrap().iter().take(n).cloned().collect()
+}
+
+/// Whether memray's list is the top of ours, where the order of equals, and which of them are in it, is
+/// left to chance.
+fn same_top(memray: &Value, ours: &Value, by: &str) -> bool {
+    let numbers =
+        |list: &[Value]| -> Vec<Value> { list.iter().map(|row| row[by].clone()).collect() };
+    let (rows, all) = (memray.as_array().unwrap(), ours.as_array().unwrap());
+    numbers(rows) == numbers(&first(ours, memray)) && rows.iter().all(|row| all.contains(row))
+}
+
 /// Compares memray's two speedscope profiles with ours of the peak.
 pub(crate) fn compare_speedscope(memray: &Value, ours: &Value) -> Vec<Compared> {
     let pairs = [

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memreport_aggregate::{Error, Options, Profile, read_profile};
 use memreport_ingest::{Counters, FrameId, NodeId, Source};
-use memreport_render::{Json, Output, Speedscope};
+use memreport_render::{Json, Output, Speedscope, StatsJson};
 use serde_json::Value;
 
 use super::captures::Corpus;
@@ -62,6 +62,11 @@ pub(crate) fn json(profile: &Profile) -> Value {
 /// Our speedscope export, parsed.
 pub(crate) fn speedscope(profile: &Profile) -> Value {
     parsed(profile, &Speedscope::default())
+}
+
+/// Our statistics with all locations and modules, parsed.
+pub(crate) fn stats(profile: &Profile) -> Value {
+    parsed(profile, &StatsJson { top: usize::MAX })
 }
 
 fn parsed(profile: &Profile, output: &dyn Output) -> Value {

@@ -15,9 +15,13 @@ pub(crate) const START_MS: u64 = 1_700_000_000_000;
 const MAP_FAILED: u64 = u64::MAX;
 
 /// Frames by number: function, file, line. The last two look the same and are not.
-pub(crate) const FRAMES: [(&str, &str, i32); 4] = [
+pub(crate) const FRAMES: [(&str, &str, i32); 8] = [
     ("main", "a.py", 1),
     ("load", "a.py", 20),
+    ("_find_and_load", "<frozen importlib._bootstrap>", 5),
+    ("_run_code", "<frozen runpy>", 88),
+    ("tool", "/v/site-packages/pkg/tool.py", 3),
+    ("run", "/v/site-packages/memray/run.py", 4),
     ("parse", "b.py", 7),
     ("parse", "b.py", 7),
 ];
@@ -99,7 +103,7 @@ impl Script {
             trace_python_allocators: Some(true),
             track_object_lifetimes: false,
             libdest: Vec::new(),
-            site_packages: Vec::new(),
+            site_packages: vec![b"/v/site-packages".to_vec()],
             sys_path: Vec::new(),
         }
     }

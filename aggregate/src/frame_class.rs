@@ -53,14 +53,16 @@ fn is_cpython_source(file: &str) -> bool {
 }
 
 /// Whether the frame imports modules.
-pub(crate) fn is_import_system(function: &str, file: &str) -> bool {
+#[must_use]
+pub fn is_import_system(function: &str, file: &str) -> bool {
     file.contains("frozen importlib")
         || (["import_name", "import_from", "import_all_from"].contains(&function)
             && file.ends_with("ceval.c"))
 }
 
 /// Whether hiding the frame loses nothing that a reader of the program would look for.
-pub(crate) fn is_irrelevant(function: &str, file: &str) -> bool {
+#[must_use]
+pub fn is_irrelevant(function: &str, file: &str) -> bool {
     file.ends_with("runpy.py") || file == "<frozen runpy>" || is_cpython_internal(function, file)
 }
 

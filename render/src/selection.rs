@@ -1,0 +1,29 @@
+//! What outputs of selected rows have in common.
+
+use memreport_aggregate::ingest::Tally;
+use memreport_aggregate::{Profile, Question, Selected, Selection};
+
+use crate::units::{Units, format_bytes, format_count};
+
+/// The questions that a profile has an answer to, over the selection's range; the selection's own is always
+/// among them.
+pub(crate) fn answerable(selection: &Selection, profile: &Profile) -> Vec<Question> {
+    let threshold = profile.temporaries.threshold().min(1);
+    let temporary = match selection.question {
+        asked @ Question::Temporary { .. } => Some(asked),
+        _ if profile.is_aggregated || !selection.is_whole_run() => None,
+        _ => Some(Question::Temporary { threshold }),
+    };
+    let questions = [Some(Question::Peak), Some(Question::Leaks), temporary];
+    questions.into_iter().flatten().collect()
+}
+
+/// What the filter left out, in words; `None` if nothing.
+pub(crate) fn left_out(selected: &Selected<'_>, units: Units) -> Option<String> {
+    let left_out = selected.left_out();
+    let Tally { bytes, allocations } = left_out;
+    (left_out != Tally::default()).then(|| {
+        let (bytes, count) = (format_bytes(bytes, units), format_count(allocations));
+        format!("left out: {bytes} in {count} allocations")
+    })
+}
