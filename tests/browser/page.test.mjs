@@ -1,146 +1,15 @@
-// The report in a real browser: opened from disk, with every request refused.
-//
-//   MEMREPORT=target/release/memreport node --test tests/browser/
-//
-// Needs Chromium (CHROMIUM names it, else /usr/bin/chromium) and `npm ci` in web-assets/.
-// Pictures go to the folder that PICTURES names, if it does.
+// What people do on the page, with pointer and buttons.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { after, before, test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { test } from 'node:test';
+import { expectedBytes } from './expected.mjs';
+import { open, report, settled, withBrowser } from './support.mjs';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const { chromium } = createRequire(join(root, 'web-assets/package.json'))('playwright-core');
-const binary = resolve(process.env.MEMREPORT ?? join(root, 'target/release/memreport'));
-const captures = join(root, 'tests/captures');
-const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync', '--disable-quic'];
-
-let browser;
-let folder;
-
-before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'memreport-'));
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS });
-});
-
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** What the command line says about a capture, and where its page is. */
-function report(name, ...options) {
-  const capture = join(captures, `${name}.bin`);
-  const page = join(folder, `${name}${options.join('')}.html`);
-  const json = join(folder, `${name}.json`);
-  execFileSync(binary, ['build', capture, '-q', '--allow-truncated', '-o', page, '--json', json, ...options]);
-  const profile = JSON.parse(execFileSync('cat', [json], { maxBuffer: 1 << 28, encoding: 'utf8' }));
-  return { url: pathToFileURL(page).href, profile };
-}
-
-/** Opens a page without network; `problems` collects what a user would see in the console. */
-async function load(url, options = {}) {
-  const context = await browser.newContext({ offline: true, viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
-  const problems = [];
-  page.on('console', (message) => problems.push(`${message.type()}: ${message.text()}`));
-  page.on('pageerror', (error) => problems.push(String(error)));
-  await page.route('**', (route) => {
-    if (route.request().url().split(/[?#]/)[0] === url.split(/[?#]/)[0]) return route.continue();
-    problems.push(`request: ${route.request().url()}`);
-    return route.abort();
-  });
-  await page.goto(url);
-  return { page, problems, close: () => context.close() };
-}
-
-/** The same, and waits for the report. */
-async function open(url, options = {}) {
-  const opened = await load(url, options);
-  await opened.page.waitForFunction(() => performance.getEntriesByName('memreport:ready').length > 0);
-  return opened;
-}
-
-const isAggregated = (profile) => profile.metadata.file_format === 'AGGREGATED_ALLOCATIONS';
-
-/** The number that the root must show, from the JSON of the same pass. */
-function expectedBytes(profile, mode, lo, hi) {
-  // Only the whole run has an answer in an aggregated capture.
-  if (isAggregated(profile)) return profile[mode === 'peak' ? 'high_water_mark' : 'leaks'].merged.bytes;
-  if (mode === 'peak') return Math.max(...profile.slices.slice(lo, hi + 1).map((slice) => slice[0]));
-  let bytes = 0;
-  for (const row of profile.temporal_leaks.merged.rows) {
-    for (const [start, end, , size] of row[4]) {
-      if (start >= lo && start <= hi && (end === null || end > hi)) bytes += size;
-    }
-  }
-  return bytes;
-}
-
-/** Small numbers that look random and are the same in every run. */
-function* pseudoRandom() {
-  for (let state = 1; ; ) {
-    state = (state * 1103515245 + 12345) % 2147483648;
-    yield state / 2147483648;
-  }
-}
-
-/** What the root shows in a mode, in each of the ranges. */
-const rootBytesIn = (page, mode, ranges) =>
-  page.evaluate(async ([m, all]) => {
-    await window.memreport.setMode(m);
-    const shown = [];
-    for (const [lo, hi] of all) {
-      await window.memreport.setRange(lo, hi);
-      shown.push(window.memreport.rootBytes());
-    }
-    return shown;
-  }, [mode, ranges]);
-
-const names = readdirSync(captures).filter((file) => file.endsWith('.bin')).map((file) => file.slice(0, -4));
-// Sizes of 2^60 and more are exact in JSON and in Rust, but no number of JavaScript's; and one file is
-// cut so early that nothing is left in it.
-const exact = names.filter((name) => !['v13-synthetic-huge', 'v13-cut'].includes(name));
-
-test('the root shows the peak, and what each range has, to the byte', async (t) => {
-  for (const name of exact) {
-    await t.test(name, async () => {
-      const { url, profile } = report(name);
-      const { page, problems, close } = await open(url);
-      assert.equal(await page.evaluate(() => window.memreport.rootBytes()), profile.metadata.peak_memory);
-      const random = pseudoRandom();
-      const slices = profile.slices?.length ?? 1;
-      const slice = () => Math.floor(random.next().value * slices);
-      const ranges = Array.from({ length: 20 }, () => [slice(), slice()].sort((a, b) => a - b));
-      for (const mode of ['peak', 'leaks']) {
-        const shown = await rootBytesIn(page, mode, ranges);
-        const expected = ranges.map(([lo, hi]) => expectedBytes(profile, mode, lo, hi));
-        assert.deepEqual(shown, expected, `${mode} in slices ${JSON.stringify(ranges)}`);
-      }
-      assert.deepEqual(problems, []);
-      await close();
-    });
-  }
-});
-
-test('a size beyond what JavaScript counts exactly still opens', async () => {
-  const { url } = report('v13-synthetic-huge');
-  const { page, problems, close } = await open(url);
-  assert.ok((await page.evaluate(() => window.memreport.rootBytes())) > 2 ** 62);
-  assert.deepEqual(problems, []);
-  await close();
-});
+withBrowser();
 
 test('an aggregated capture has no range to select, and says why', async () => {
   const { url, profile } = report('v13-aggregate-threads');
-  assert.ok(isAggregated(profile));
+  assert.ok(profile.metadata.file_format === 'AGGREGATED_ALLOCATIONS');
   const { page, problems, close } = await open(url);
   assert.ok(await page.locator('#brush-start').isHidden());
   assert.ok(await page.locator('#to-all').isHidden());
@@ -171,20 +40,20 @@ test('dragging on the timeline moves the range, and the number follows', async (
   const first = await read();
   const [lo, hi] = first.range;
   assert.ok(lo > 0 && hi < profile.slices.length - 1, `slices ${lo} to ${hi}`);
-  assert.equal(first.bytes, expectedBytes(profile, 'peak', lo, hi));
+  assert.equal(first.bytes, expectedBytes(profile, { mode: 'peak', lo: lo, hi: hi, thread: null }));
 
   await page.locator('#brush-end').focus();
   await page.keyboard.press('End');
   const second = await read();
   assert.deepEqual(second.range, [lo, profile.slices.length - 1]);
-  assert.equal(second.bytes, expectedBytes(profile, 'peak', lo, profile.slices.length - 1));
+  assert.equal(second.bytes, expectedBytes(profile, { mode: 'peak', lo: lo, hi: profile.slices.length - 1, thread: null }));
 
   await page.locator('#brush-start').focus();
   await page.keyboard.press('ArrowRight');
   assert.deepEqual((await read()).range, [lo + 1, profile.slices.length - 1]);
 
   await page.locator('[data-mode=leaks]').click();
-  assert.equal((await read()).bytes, expectedBytes(profile, 'leaks', lo + 1, profile.slices.length - 1));
+  assert.equal((await read()).bytes, expectedBytes(profile, { mode: 'leaks', lo: lo + 1, hi: profile.slices.length - 1, thread: null }));
   await page.locator('#to-all').click();
   assert.deepEqual((await read()).range, [0, profile.slices.length - 1]);
   assert.deepEqual(problems, []);
@@ -233,102 +102,105 @@ test('a frame zooms by click and by keyboard, and Escape goes back', async () =>
   await close();
 });
 
-test('--leaks opens with what was left over', async () => {
-  const { url, profile } = report('v13-leaky', '--leaks');
-  const { page, close } = await open(url);
-  const { mode, bytes } = await page.evaluate(() => ({ mode: window.memreport.info.mode, bytes: window.memreport.rootBytes() }));
-  assert.equal(mode, 'leaks');
-  assert.equal(bytes, profile.leaks.merged.bytes);
-  await close();
-});
+test('a function is chosen in the table or in the graph, and left again', async () => {
+  const { url, profile } = report('v13-etl');
+  const { page, problems, close } = await open(url);
+  await page.locator('#functions').scrollIntoViewIfNeeded();
+  await settled(page);
+  const first = page.locator('#functions tbody .link').first();
+  const name = await first.innerText();
+  await first.click();
+  await settled(page);
+  assert.ok(await page.locator('#callers').isVisible());
+  assert.equal(await page.locator('#selected strong').innerText(), name);
+  const inFunction = await page.evaluate(() => window.memreport.rootBytes());
+  assert.ok(inFunction > 0 && inFunction <= profile.metadata.peak_memory);
+  assert.match(page.url(), /[#&]f=\d+/);
+  await page.locator('#unselect').click();
+  assert.ok(await page.locator('#callers').isHidden());
 
-test('browsers without a gzip stream read the page too', async () => {
-  const { url, profile } = report('v13-threads');
-  const { page, problems, close } = await open(`${url}?fallback`);
-  assert.equal(await page.evaluate(() => window.memreport.rootBytes()), profile.metadata.peak_memory);
+  const graph = await page.locator('#flame').boundingBox();
+  await page.keyboard.down('Shift');
+  await page.mouse.click(graph.x + 60, graph.y + 3 * 19 + 8);
+  await page.keyboard.up('Shift');
+  assert.ok(await page.locator('#callers').isVisible());
+  await page.locator('#tree').focus();
+  await page.keyboard.press('Escape');
+  assert.ok(await page.locator('#callers').isHidden());
   assert.deepEqual(problems, []);
   await close();
 });
 
-/** The packed script of a page: where it stands, and a page with another text in its place. */
-function viewerOf(html) {
-  const element = /(<script [^>]*data-section="CODE"[^>]*>)([^<]*)/.exec(html);
-  const start = element.index + element[1].length;
-  const end = start + element[2].length;
-  return { start, end, base64: element[2], replacedBy: (text) => html.slice(0, start) + text + html.slice(end) };
-}
+test('the table adds up to what is shown, and to what the search leaves', async () => {
+  const { url } = report('v13-webapp');
+  const { page, problems, close } = await open(url);
+  const total = () => page.locator('#functions-total').innerText();
+  await page.locator('#functions').scrollIntoViewIfNeeded();
+  await settled(page);
+  const size = (await page.locator('#view-title').innerText()).split(': ')[1];
+  assert.ok((await total()).includes(`${size} of their own`), await total());
+  await page.locator('#search').fill('importlib');
+  await settled(page);
+  assert.match(await total(), /the search leaves out/);
+  await page.locator('[data-sort=bytes]').click();
+  const shown = await page.evaluate(() => Array.from(document.querySelectorAll('#functions tbody td:nth-child(2)'), (cell) => Number(cell.title.replace(/\D/g, ''))));
+  assert.deepEqual(shown, shown.slice().sort((a, b) => b - a));
+  assert.deepEqual(problems, []);
+  await close();
+});
 
-test('what is unpacked is handed over to the viewer, and nothing is left behind', async () => {
+test('filters say what they leave out, and offer to go when nothing is left', async () => {
   const { url } = report('v13-threads');
   const { page, problems, close } = await open(url);
-  assert.equal(await page.evaluate(() => 'memreportPayload' in window), false);
-  assert.equal(await page.evaluate(() => document.querySelectorAll('[data-section]').length), 0);
-  assert.equal(await page.evaluate(() => performance.getEntriesByName('memreport:inflate').length), 1);
+  await page.locator('#thread').selectOption({ index: 2 });
+  assert.match(await page.locator('#explain').innerText(), /Shown below: the .* of it in thread .*; the other .* are left out\./s);
+  await page.locator('#thread').selectOption({ index: 6 });
+  await page.locator('[data-mode=leaks]').click();
+  const note = page.locator('#note');
+  if (await note.isVisible()) await note.locator('button').click();
+  await page.locator('[data-mode=temporary]').click();
+  assert.ok(await page.locator('#to-peak').isDisabled());
+  assert.match(await page.locator('#explain').innerText(), /Temporary allocations of the whole run/);
   assert.deepEqual(problems, []);
   await close();
 });
 
-test('a damaged page says so', async (t) => {
+test('the largest functions are stacked in the chart, and named', async () => {
   const { url } = report('v13-etl');
-  const html = readFileSync(fileURLToPath(url), 'utf8');
-  const { start, end, base64, replacedBy } = viewerOf(html);
-  const middle = base64.length >> 1;
-  const swapped = base64.slice(0, middle) + (base64[middle] === 'A' ? 'B' : 'A') + base64.slice(middle + 1);
-  const damaged = {
-    'cut in the viewer': html.slice(0, (start + end) >> 1),
-    'cut in the description': html.slice(0, html.indexOf('id="data-META"') + 200),
-    'cut in the tables': html.slice(0, (html.indexOf('data-section="SNAP"') + html.length) >> 1),
-    'cut before the last table': html.slice(0, html.indexOf('<script type="application/octet-stream" data-section="TEMP"')),
-    'a changed byte in the viewer': replacedBy(swapped),
-    'no viewer': replacedBy(''),
-  };
-  for (const [name, text] of Object.entries(damaged)) {
-    for (const query of ['', '?fallback']) {
-      await t.test(name + query, async () => {
-        const file = join(folder, 'damaged.html');
-        writeFileSync(file, text);
-        const { page, problems, close } = await load(pathToFileURL(file).href + query);
-        await page.locator('#loading.damaged').waitFor({ timeout: 5000 });
-        assert.match(await page.locator('#loading').innerText(), /damaged or incomplete/);
-        assert.ok(await page.locator('#report').isHidden());
-        assert.deepEqual(problems, []);
-        await close();
-      });
-    }
-  }
-});
-
-test('the browser runs no other viewer than the one that the page was made with', async () => {
-  const { url } = report('v13-etl');
-  const html = readFileSync(fileURLToPath(url), 'utf8');
-  const { base64, replacedBy } = viewerOf(html);
-  const code = gunzipSync(Buffer.from(base64, 'base64')).toString();
-  const foreign = 'window.foreign = true;'.padEnd(Buffer.byteLength(code));
-  const file = join(folder, 'foreign.html');
-  writeFileSync(file, replacedBy(gzipSync(foreign).toString('base64')));
-  const { page, problems, close } = await load(pathToFileURL(file).href);
-  await page.locator('#loading.damaged').waitFor({ timeout: 5000 });
-  assert.match(await page.locator('#loading').innerText(), /damaged or incomplete/);
-  assert.equal(await page.evaluate(() => 'foreign' in window), false);
-  assert.equal(problems.length, 1, 'the browser reports the refusal');
-  assert.match(problems[0], /Content Security Policy/);
+  const { page, problems, close } = await open(url);
+  await page.locator('#stack-switch').click();
+  await page.locator('#layers button').first().waitFor();
+  assert.ok((await page.locator('#layers button').count()) <= 8);
+  assert.match(await page.locator('#layers').innerText(), /everything else/);
+  await page.locator('#layers button').first().click();
+  assert.ok(await page.locator('#selected').isVisible());
+  assert.deepEqual(problems, []);
   await close();
 });
 
-test('both themes draw a graph', async () => {
-  const { url } = report('v13-webapp');
-  for (const colorScheme of ['light', 'dark']) {
-    const { page, problems, close } = await open(url, { colorScheme });
-    const colours = await page.evaluate(() => {
-      const canvas = document.querySelector('#flame');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      const seen = new Set();
-      for (let i = 0; i < data.length; i += 4 * 97) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-      return seen.size;
-    });
-    assert.ok(colours > 5, `${colours} colours`);
-    if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${colorScheme}.png`) });
-    assert.deepEqual(problems, []);
-    await close();
-  }
+test('the difference of RSS and heap is explained', async () => {
+  const { url } = report('v13-etl');
+  const { page, close } = await open(url);
+  assert.match(await page.locator('#gap summary').innerText(), /^RSS was .* above the heap at .* Why\?$/);
+  await page.locator('#gap summary').click();
+  assert.match(await page.locator('#gap ul').innerText(), /was there at the first sample/);
+  await close();
+});
+
+test('a link shows a colleague the same picture', async () => {
+  const { url } = report('v13-etl');
+  const { page, close } = await open(url);
+  await page.evaluate(() => window.memreport.set({ lo: 2, hi: 6, mode: 'leaks', group: 'function', direction: 'allocators', query: 'json' }));
+  await settled(page);
+  await page.waitForFunction(() => location.hash !== '');
+  await page.waitForTimeout(300);
+  const link = page.url();
+  const words = await page.locator('#explain').innerText();
+  const bytes = await page.evaluate(() => window.memreport.rootBytes());
+  await close();
+  const other = await open(link);
+  assert.equal(await other.page.locator('#explain').innerText(), words);
+  assert.equal(await other.page.evaluate(() => window.memreport.rootBytes()), bytes);
+  assert.equal(await other.page.locator('#search').inputValue(), 'json');
+  await other.close();
 });

@@ -40,8 +40,8 @@ export class FunctionTable {
     /** @type {Map<number, Float64Array>} small curves by frame, for one shape and one filter */
     this.sparks = new Map();
     this.sparksFor = '';
-    new IntersectionObserver(([entry]) => {
-      this.isVisible = entry.isIntersecting;
+    new IntersectionObserver((entries) => {
+      this.isVisible = entries[entries.length - 1].isIntersecting;
       if (this.isVisible && this.isStale) this.render();
     }, { rootMargin: '200px' }).observe(this.box);
     for (const button of this.sortButtons) button.addEventListener('click', () => this.sortBy(/** @type {FunctionColumn} */ (button.dataset.sort)));
