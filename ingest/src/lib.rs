@@ -19,6 +19,7 @@ mod id;
 mod inspect;
 mod line_table;
 mod locations;
+mod lz4;
 mod metadata;
 pub mod native;
 mod reader;

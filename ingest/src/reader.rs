@@ -308,3 +308,6 @@ fn no_header(name: &str, blocks: &mut Blocks, len: usize) -> Error {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

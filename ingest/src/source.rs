@@ -5,9 +5,9 @@ use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
 
 use crate::error::Error;
+use crate::lz4::Lz4Reader;
 
 /// Bytes that should be a capture: a file, standard input, or any reader.
 pub struct Source {
@@ -114,7 +114,7 @@ pub(crate) fn unwrap_containers(mut reader: Box<dyn Read + Send>) -> io::Result<
         };
         let whole = Cursor::new(start).chain(reader);
         reader = match container {
-            Some(Container::Lz4) => Box::new(FrameDecoder::new(whole)),
+            Some(Container::Lz4) => Box::new(Lz4Reader::new(whole)),
             Some(Container::Gzip) => Box::new(MultiGzDecoder::new(whole)),
             None => {
                 return Ok(Unwrapped {

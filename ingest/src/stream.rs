@@ -170,7 +170,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
                 if !self.blocks.only_zeros_follow(behind()) {
                     *data_after_trailer = Some(self.decoder.offset());
                 }
-                return Ok(Step::End(Ending::Complete));
+                return Ok(Step::End(self.at_trailer()));
             }
             if self.has_trailer
                 && input.get(after - 1) == Some(&0)
@@ -183,6 +183,20 @@ impl<'a, D: Decoding> Stream<'a, D> {
             }
             visitor.record(record, offset, self.decoder.thread_id())?;
             window = rest;
+        }
+    }
+
+    /// The end record was read, and what follows it, which may be where the checksum of all that came
+    /// before proves damage.
+    fn at_trailer(&mut self) -> Ending {
+        match self.blocks.error.take() {
+            Some(error) if error.kind() != ErrorKind::UnexpectedEof => Ending::Corrupt {
+                offset: self.decoder.offset(),
+                record: self.decoder.n_records(),
+                reason: error.to_string(),
+            },
+            // A file that is cut behind the end record has lost nothing.
+            _ => Ending::Complete,
         }
     }
 
