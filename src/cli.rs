@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Build(BuildArgs),
     /// Write the profile in another format
     Export(ExportArgs),
-    /// Show what a capture is, from its header
+    /// Show what a capture is, how it ended and what is recoverable, from its start and its end
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
     Records(RecordsArgs),

@@ -272,12 +272,117 @@ fn info_shows_the_header() {
     }
 }
 
+/// Each way to end, what `info` says of it, its name in JSON, and whether the whole is recoverable.
 #[test]
-fn info_says_that_a_capture_was_not_closed() {
-    let desk = Desk::with("v13-killed");
+fn info_says_how_a_capture_ended_and_what_is_recoverable() {
+    let corpus = Corpus::own();
+    let plain = corpus.bytes("v13-nocompress");
+    let mut hole = plain.clone();
+    hole[9_000..9_500].fill(0);
+    let mut miscounted = plain.clone();
+    miscounted[17] ^= 1;
+    for (bytes, ending, said, recoverable) in [
+        (
+            plain.clone(),
+            "complete",
+            "in good order, after ",
+            "everything: ",
+        ),
+        (
+            corpus.bytes("v13-etl"),
+            "complete",
+            "in good order, after ",
+            "everything: ",
+        ),
+        (
+            corpus.bytes("v13-killed"),
+            "interrupted",
+            "without an end record: the process was killed, or is still running; its data ends at byte 20895",
+            "records, ",
+        ),
+        (
+            corpus.bytes("v11-fork-child2"),
+            "interrupted",
+            "without an end record",
+            "records, ",
+        ),
+        (
+            corpus.bytes("v13-cut-nocompress"),
+            "truncated",
+            "cut off within record 3949, at byte 45580",
+            "3,949 records, ",
+        ),
+        (
+            corpus.bytes("v13-cut"),
+            "truncated",
+            "cut off within record 3872, at byte 40596",
+            "3,872 records, ",
+        ),
+        (
+            corpus.bytes("v13-cut-aggregate"),
+            "truncated",
+            "cut off within record ",
+            "sums that are not among them are missing",
+        ),
+        (hole, "corrupt", "the capture is damaged: ", "records, "),
+        (
+            miscounted,
+            "complete",
+            "but its header counts ",
+            "everything: ",
+        ),
+        (
+            plain[..1_000].to_vec(),
+            "truncated",
+            "cut off within record ",
+            "records, ",
+        ),
+    ] {
+        let desk = Desk::holding("out.bin", &bytes);
+        let text = desk.run("info out.bin").ends(DONE);
+        let line = |name: &str| {
+            let line = text.text().lines().find(|line| line.starts_with(name));
+            line.unwrap_or_else(|| panic!("no {name}:\n{}", text.text()))
+        };
+        assert!(line("Ended").contains(said), "{}", text.text());
+        assert!(line("Recoverable").contains(recoverable), "{}", text.text());
+        let info = desk.run("info out.bin --json").ends(DONE).json();
+        assert_eq!(info["ending"]["ending"], ending, "{said}");
+        assert_eq!(info["ending"]["certain"], true);
+        // What is promised is what a report holds.
+        let profile = profile_of(&bytes, &Options::default()).unwrap();
+        if !profile.is_aggregated {
+            assert_eq!(
+                info["recoverable"]["allocation_records"],
+                profile.counts.events
+            );
+        }
+        assert_eq!(info["recoverable"]["records"], profile.counts.records);
+    }
+    let info = Desk::with("v13-killed").run("info out.bin --json").json();
+    assert_eq!(info["closed"], false);
+}
+
+/// A capture that is too large to be read for `info` is only promised what was looked at.
+#[test]
+fn info_says_what_it_does_not_know_of_a_large_capture() {
+    let killed = without_zero_fill(&Corpus::own().bytes("v13-killed")).to_vec();
+    let desk = Desk::holding("out.bin", &killed);
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(desk.path("out.bin"));
+    file.unwrap().set_len(1 << 40).unwrap();
     let ran = desk.run("info out.bin").ends(DONE);
-    assert!(ran.text().contains("not closed"), "{}", ran.text());
-    assert_eq!(desk.run("info out.bin --json").json()["closed"], false);
+    for said in [
+        "not closed",
+        "the last 8.0 MiB of the file are zero",
+        "memreport records",
+    ] {
+        assert!(ran.text().contains(said), "{said}:\n{}", ran.text());
+    }
+    let info = desk.run("info out.bin --json").ends(DONE).json();
+    assert_eq!(info["ending"]["certain"], false);
+    assert!(info["recoverable"]["records"].is_null());
 }
 
 #[test]

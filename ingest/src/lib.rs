@@ -43,7 +43,7 @@ pub use error::Error;
 pub use event::{Batch, Batches, Event, RangedEvent, Snapshot, lane_of};
 pub use frames::{Frame, FrameTable};
 pub use id::{FrameId, LocationId, NodeId, StackId, StringId, ThreadId};
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspection, Outlook, inspect};
 pub use locations::Location;
 pub use metadata::{Ending, Metadata};
 pub use reader::{Options, Recording, read};

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
@@ -14,6 +14,8 @@ pub struct Source {
     pub(crate) name: String,
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) len: Option<u64>,
+    /// Where the file's end can be looked at.
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// What a capture is wrapped in.
@@ -50,6 +52,7 @@ impl Source {
                 name,
                 reader: Box::new(file),
                 len,
+                path: len.map(|_| path.to_owned()),
             }),
             Err(source) => Err(Error::Open { name, source }),
         }
@@ -68,6 +71,7 @@ impl Source {
             name: name.into(),
             reader: Box::new(reader),
             len: None,
+            path: None,
         }
     }
 

@@ -79,6 +79,8 @@ pub(crate) struct Stream<'a, D> {
     has_trailer: bool,
     blocks: &'a mut Blocks,
     counters: &'a Counters,
+    /// Records that were decoded and may not be whole: none or one.
+    n_dropped: u64,
 }
 
 /// How the data ended.
@@ -111,6 +113,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
             has_trailer,
             blocks,
             counters,
+            n_dropped: 0,
         }
     }
 
@@ -136,7 +139,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
         };
         Ok(End {
             ending,
-            n_records: self.decoder.n_records(),
+            n_records: self.decoder.n_records().saturating_sub(self.n_dropped),
             data_after_trailer,
         })
     }
@@ -178,6 +181,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
                 && self.blocks.only_zeros_follow(behind())
             {
                 // The record may be half written, its other half still zero.
+                self.n_dropped = 1;
                 let record = self.decoder.n_records().saturating_sub(1);
                 return Ok(Step::End(self.ended_without_trailer(offset, record)));
             }

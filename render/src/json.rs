@@ -10,6 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::inspection::ending_name;
 use crate::stacks::{Numbering, frame, thread_id};
 use crate::{Error, Output};
 
@@ -321,12 +322,11 @@ fn metadata(profile: &Profile) -> Value {
 }
 
 fn damage(profile: &Profile) -> Value {
-    let (kind, offset) = match &profile.ending {
-        Ending::Complete => ("complete", None),
-        Ending::Interrupted { offset } => ("interrupted", Some(*offset)),
-        Ending::Truncated { offset, .. } => ("truncated", Some(*offset)),
-        Ending::Corrupt { offset, .. } => ("corrupt", Some(*offset)),
-        _ => ("unknown", None),
+    let offset = match &profile.ending {
+        Ending::Interrupted { offset }
+        | Ending::Truncated { offset, .. }
+        | Ending::Corrupt { offset, .. } => Some(*offset),
+        _ => None,
     };
     let warnings: Vec<Value> = profile
         .warnings
@@ -334,7 +334,7 @@ fn damage(profile: &Profile) -> Value {
         .map(|w| json!({ "text": w.kind.to_string(), "count": w.count, "first_offset": w.first_offset }))
         .collect();
     json!({
-        "ending": kind,
+        "ending": ending_name(&profile.ending),
         "text": profile.ending.to_string(),
         "offset": offset,
         "bytes_read": (!profile.ending.is_complete()).then_some(profile.bytes_read),
