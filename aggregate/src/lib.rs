@@ -21,6 +21,7 @@ mod sizes;
 mod slices;
 mod sums;
 mod thin;
+mod unknown_frees;
 mod view;
 
 pub use memreport_ingest as ingest;

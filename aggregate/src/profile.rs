@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
     CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
-    Source, StringTable, Tally, Temporaries, Thread, Warning, read,
+    Source, StringTable, Tally, Temporaries, Thread, Warning, WarningKind, read,
 };
 
 use crate::error::Error;
@@ -170,13 +170,22 @@ pub fn read_profile(
         unknown_deallocations: lanes.iter().map(|lane| lane.unknown).sum::<u64>()
             + matching.ranges.unknown,
     };
+    let mut warnings = recording.warnings;
+    let freed_within = matching.freed_within();
+    if freed_within > 0 {
+        warnings.push(Warning {
+            kind: WarningKind::FreeWithinBlock,
+            count: freed_within,
+            first_offset: None,
+        });
+    }
     Ok(Profile {
         metadata: recording.metadata,
         containers: recording.containers,
         bytes_read: recording.bytes_read,
         size: recording.size,
         ending: recording.ending,
-        warnings: recording.warnings,
+        warnings,
         strings: recording.strings,
         frames: recording.frames,
         call_tree: recording.call_tree,

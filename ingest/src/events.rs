@@ -1,7 +1,7 @@
 //! Reads a capture of every record: allocations and deallocations become batches of events.
 
 use crossbeam_channel::{Receiver, Sender};
-use memreport_capture::{Allocation, AllocatorKind, Decoder, Header, Record};
+use memreport_capture::{Allocation, Allocator, AllocatorKind, Decoder, Header, Record};
 
 use crate::error::Error;
 use crate::event::{Batch, Event, RangedEvent, Snapshot, lane_of};
@@ -17,6 +17,11 @@ use crate::warning::WarningKind;
 /// Snapshots after which a batch is handed on even if it has few events.
 const SNAPSHOTS_PER_BATCH: usize = 4096;
 
+/// The bits that are zero in the address of a page, on every system.
+const PAGE_MASK: u64 = (4 << 10) - 1;
+/// No system maps anything below this.
+const MIN_ADDRESS: u64 = 64 << 10;
+
 /// Takes records, keeps each thread's stack, and hands batches of events on.
 pub(crate) struct EventReader {
     pub(crate) tables: Tables,
@@ -27,6 +32,7 @@ pub(crate) struct EventReader {
     /// Time of the last memory snapshot, or 0.
     pub(crate) last_time_ms: u64,
     native_traces: bool,
+    may_be_python_37: bool,
     n_lanes: usize,
     events_per_batch: u32,
     batch: Batch,
@@ -39,7 +45,7 @@ impl Visitor<Decoder> for EventReader {
     fn record(&mut self, record: Record<'_>, offset: u64, thread_id: u64) -> Result<(), Error> {
         self.tables.switch_to(thread_id)?;
         match record {
-            Record::Allocation(allocation) => self.allocation(allocation)?,
+            Record::Allocation(allocation) => self.allocation(allocation, offset)?,
             Record::CodePush(push) => self.push(push.into(), offset)?,
             Record::FramePush(id) => self.push(id.into(), offset)?,
             Record::FramePop(count) => self.pop(count, offset),
@@ -47,7 +53,7 @@ impl Visitor<Decoder> for EventReader {
             Record::CodeObject(code) => self.tables.code_object(&code, offset)?,
             Record::FrameIndex(frame) => self.tables.frame_index(&frame, offset)?,
             Record::ThreadName(name) => self.tables.thread_name(name)?,
-            Record::NativeTrace(trace) => self.tables.native.trace(trace),
+            Record::NativeTrace(trace) => self.tables.native_trace(trace, offset),
             Record::MemoryMapStart => self.tables.native.start_map(),
             Record::SegmentHeader(header) => self.tables.native.image(&header),
             Record::Segment(segment) => self.tables.native.segment(segment),
@@ -73,6 +79,7 @@ impl EventReader {
             n_object_events: 0,
             last_time_ms: 0,
             native_traces: header.native_traces,
+            may_be_python_37: header.python_version.is_none(),
             n_lanes: options.n_lanes,
             events_per_batch: options.events_per_batch,
             batch: Batch::new(options.n_lanes),
@@ -106,13 +113,18 @@ impl EventReader {
     }
 
     #[inline]
-    fn allocation(&mut self, record: Allocation) -> Result<(), Error> {
+    fn allocation(&mut self, record: Allocation, offset: u64) -> Result<(), Error> {
         let index = self.batch.n_events;
         self.batch.n_events += 1;
         let Allocation { address, size, .. } = record;
         match record.allocator.kind() {
             _ if record.failed() => {}
             AllocatorKind::Allocation => {
+                self.check(
+                    record,
+                    size >= 16 && address & self.block_mask(record) != 0,
+                    offset,
+                );
                 let location = self.allocated(record, index)?;
                 self.lane(Event {
                     address,
@@ -131,6 +143,8 @@ impl EventReader {
                 });
             }
             AllocatorKind::RangedAllocation => {
+                let is_misaligned = address & PAGE_MASK != 0 && address >= MIN_ADDRESS;
+                self.check(record, is_misaligned, offset);
                 let location = self.allocated(record, index)?;
                 self.batch.ranged.push(RangedEvent {
                     address,
@@ -154,6 +168,36 @@ impl EventReader {
             self.flush();
         }
         Ok(())
+    }
+
+    /// The bits that are zero in the address of a block of 16 bytes or more.
+    #[inline]
+    fn block_mask(&self, record: Allocation) -> u64 {
+        // Python up to 3.7 aligned its own blocks to 8 bytes; formats up to 11 may come from there.
+        let is_pythons = matches!(
+            record.allocator,
+            Allocator::PymallocMalloc | Allocator::PymallocCalloc | Allocator::PymallocRealloc
+        );
+        if is_pythons && self.may_be_python_37 {
+            7
+        } else {
+            15
+        }
+    }
+
+    /// Warns of what cannot be in an allocation.
+    #[inline]
+    fn check(&mut self, record: Allocation, is_misaligned: bool, offset: u64) {
+        if is_misaligned {
+            self.tables
+                .warnings
+                .add(WarningKind::MisalignedBlock, offset);
+        }
+        if self.native_traces && !self.tables.native.is_defined(record.native_id) {
+            self.tables
+                .warnings
+                .add(WarningKind::UndefinedNativeStack, offset);
+        }
     }
 
     #[inline]

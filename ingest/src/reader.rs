@@ -225,7 +225,9 @@ impl Read {
         }
         let counted = header.n_allocations;
         if ending.is_complete() && self.sums.is_none() && counted != self.n_events {
-            self.tables.warnings.add(WarningKind::WrongRecordCount, 0);
+            self.tables
+                .warnings
+                .add(WarningKind::WrongRecordCount, None);
         }
         let threads = self.tables.threads.threads();
         let symbols = &source.options.symbols;

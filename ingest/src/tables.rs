@@ -85,6 +85,12 @@ impl Tables {
         }
     }
 
+    pub(crate) fn native_trace(&mut self, trace: NativeTrace, offset: u64) {
+        if !self.native.trace(trace) {
+            self.warnings.add(WarningKind::UndefinedNativeStack, offset);
+        }
+    }
+
     /// The stack that `frame` makes of `parent`'s.
     #[inline]
     pub(crate) fn stack(
@@ -112,10 +118,19 @@ pub(crate) struct NativeRecords {
 }
 
 impl NativeRecords {
-    pub(crate) fn trace(&mut self, trace: NativeTrace) {
+    /// Adds a node of the tree; `false` if its caller does not come before it.
+    pub(crate) fn trace(&mut self, trace: NativeTrace) -> bool {
+        let is_defined = !self.is_used || self.is_defined(trace.parent);
         if self.is_used {
             self.traces.0.push(trace);
         }
+        is_defined
+    }
+
+    /// Whether there is such a node by now, or it is the empty stack.
+    #[inline]
+    pub(crate) fn is_defined(&self, node: u64) -> bool {
+        node <= self.traces.0.len() as u64
     }
 
     pub(crate) fn start_map(&mut self) {

@@ -14,15 +14,16 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
         doubts.push(format!("{}{}", profile.ending, extent(profile)));
     }
     for warning in &profile.warnings {
-        let times = if warning.count == 1 {
-            "once"
-        } else {
-            &format!("{} times, first", format_count(warning.count))
+        let times = match warning.count {
+            1 => "once".to_owned(),
+            n => format!("{} times", format_count(n)),
         };
-        doubts.push(format!(
-            "{} ({times} at byte {})",
-            warning.kind, warning.first_offset
-        ));
+        let place = match (warning.first_offset, warning.count) {
+            (None, _) => String::new(),
+            (Some(offset), 1) => format!(" at byte {offset}"),
+            (Some(offset), _) => format!(", first at byte {offset}"),
+        };
+        doubts.push(format!("{} ({times}{place})", warning.kind));
     }
     let unseen = profile.counts.implicit_frees + profile.counts.implicit_unmaps;
     if unseen > 0 {
