@@ -392,6 +392,53 @@ fn info_tells_the_containers_from_the_outside_in() {
     assert_eq!(info["containers"], serde_json::json!(["gzip", "LZ4"]));
 }
 
+/// Without symbols no native frame is known as the interpreter's loop, so none can be merged: the native
+/// stacks stand beside the Python ones, with the same bytes.
+#[test]
+fn native_stacks_that_cannot_be_merged_are_shown_beside_pythons() {
+    let desk = Desk::with("v13-native-cpp");
+    let ran = desk
+        .run("export out.bin --format json --no-symbols")
+        .ends(DONE)
+        .says(&[
+            "native stacks do not show where Python frames belong",
+            "beside them",
+        ]);
+    let document = ran.json();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let rows = list(&document["unmerged_stacks"]);
+    // A stack may have a row for each thread and allocator.
+    assert!(rows.len() > 40);
+    let stacks = list(&document["stacks"]);
+    let frames = list(&document["frames"]);
+    let function = |frame: &Value| {
+        let index = usize::try_from(frame.as_u64().unwrap()).unwrap();
+        frames[index][0].as_str().unwrap().to_owned()
+    };
+    for row in &rows {
+        let native = list(&row[3]);
+        assert!(!native.is_empty() && native.iter().all(|frame| function(frame).contains("+0x")));
+        let stack = list(&stacks[usize::try_from(row[2].as_u64().unwrap()).unwrap()]);
+        assert!(!stack.is_empty() && !stack.iter().any(|frame| function(frame).contains("+0x")));
+    }
+    for (section, column) in [("high_water_mark", 4), ("leaks", 5)] {
+        let of_stacks = |rows: &[Value], at: &dyn Fn(&Value) -> Value| -> u64 {
+            rows.iter().map(|row| at(row).as_u64().unwrap()).sum()
+        };
+        let beside = of_stacks(&rows, &|row| row[column][0].clone());
+        let all = list(&document[section]["by_thread"]["rows"]);
+        let shown: Vec<Value> = all
+            .into_iter()
+            .filter(|row| rows.iter().any(|unmerged| unmerged[2] == row[2]))
+            .collect();
+        assert_eq!(
+            beside,
+            of_stacks(&shown, &|row| row[4].clone()),
+            "{section}"
+        );
+    }
+}
+
 #[test]
 fn records_are_lines_of_json_in_the_order_of_the_capture() {
     for name in ["v06-tick", "v11-tick", "v13-tick", "v13-aggregate-threads"] {

@@ -48,7 +48,7 @@ pub use locations::Location;
 pub use metadata::{Ending, Metadata};
 pub use reader::{Options, Recording, read};
 pub use records::{AnyRecord, RecordAt, for_each_record};
-pub use resolve::NativeResult;
+pub use resolve::{NativeResult, UnmergedStacks};
 pub use source::{Container, Source};
 pub use strings::StringTable;
 pub use sums::{SumSnapshot, Sums};

@@ -8,7 +8,7 @@ use crate::call_tree::CallTree;
 use crate::error::Error;
 use crate::frames::{Frame, FrameTable};
 use crate::hybrid::{Merged, NativeStackFrame, PythonFrame, Rule};
-use crate::id::{FrameId, NodeId, StackId};
+use crate::id::{FrameId, LocationId, NodeId, StackId};
 use crate::locations::{Location, RecordedLocation};
 use crate::native::{NativeFrame, NativeSymbols, SymbolOptions, SymbolSummary, Symbolizer};
 use crate::recorded::RecordedFrame;
@@ -24,7 +24,7 @@ pub(crate) struct Shown {
 }
 
 /// How native stacks were resolved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct NativeResult {
     /// Addresses and modules, resolved or not.
     pub symbols: SymbolSummary,
@@ -32,6 +32,33 @@ pub struct NativeResult {
     pub n_unmerged: u64,
     /// Stacks whose native part is damaged and left out.
     pub n_damaged: u64,
+    /// The native stacks of those that are not merged.
+    pub unmerged: UnmergedStacks,
+}
+
+/// Native stacks that stand beside the Python ones, not among them.
+///
+/// * Source: `capture-format.md`, 13.1: such a stack is shown as Python's alone, as memray does it, so
+///   that figures by stack stay comparable
+#[derive(Debug, Clone, Default)]
+pub struct UnmergedStacks {
+    /// The native stacks, whole: with the profiler's own frames.
+    pub stacks: CallTree<FrameId>,
+    /// The native stack of each location that has one, by location.
+    pub by_location: Vec<(LocationId, NodeId)>,
+}
+
+impl UnmergedStacks {
+    /// Adds the stack of the location with this index; `native` is innermost first.
+    fn add(&mut self, index: usize, native: &[NativeStackFrame]) -> Result<(), Error> {
+        let mut node = CallTree::<FrameId>::ROOT;
+        for frame in native.iter().rev() {
+            node = self.stacks.intern(node, frame.frame)?;
+        }
+        let location = LocationId::new(index).ok_or(Error::TooMany { what: "locations" })?;
+        self.by_location.push((location, node));
+        Ok(())
+    }
 }
 
 /// Resolves every stack that allocated.
@@ -184,7 +211,7 @@ impl Resolver {
         };
         let mut nodes = Vec::with_capacity(locations.len());
         let (mut python, mut native) = (Vec::new(), Vec::new());
-        for (key, _) in locations {
+        for (index, (key, _)) in locations.iter().enumerate() {
             python.clear();
             for frame in tables.stacks.stack(key.node) {
                 let id = self.frame(tables, frame)?;
@@ -222,7 +249,10 @@ impl Resolver {
             let stack = match merged {
                 Merged::Hybrid(stack) => stack,
                 Merged::PythonOnly(stack) => {
-                    result.n_unmerged += u64::from(!native.is_empty());
+                    if !native.is_empty() {
+                        result.n_unmerged += 1;
+                        result.unmerged.add(index, &native)?;
+                    }
                     stack
                 }
             };

@@ -67,7 +67,7 @@ fn native_doubts(native: &NativeResult, doubts: &mut Vec<String>) {
     if native.n_unmerged > 0 {
         doubts.push(format!(
             "{} native stacks do not show where Python frames belong (a stripped or missing interpreter?): those stacks have their \
-             Python frames only",
+             Python frames only, and `export --format json` has the native ones beside them",
             format_count(native.n_unmerged)
         ));
     }
