@@ -133,6 +133,7 @@ fn read(args: &ReadArgs) -> Result<Profile> {
         sysroot: args.sysroot.clone(),
         symbol_paths: args.symbol_path.clone(),
         enabled: !args.no_symbols,
+        ..SymbolOptions::default()
     };
     let options = Options {
         symbols,

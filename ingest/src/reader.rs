@@ -230,8 +230,18 @@ impl Read {
                 .add(WarningKind::WrongRecordCount, None);
         }
         let threads = self.tables.threads.threads();
-        let symbols = &source.options.symbols;
-        let shown = resolve(header, &mut self.tables, &self.locations, &threads, symbols)?;
+        let end_time_ms = header.end_time_ms.max(self.last_time_ms.cast_signed());
+        let symbols = SymbolOptions {
+            captured_until_ms: Some(end_time_ms),
+            ..source.options.symbols.clone()
+        };
+        let shown = resolve(
+            header,
+            &mut self.tables,
+            &self.locations,
+            &threads,
+            &symbols,
+        )?;
         Ok(Recording {
             metadata: metadata(header, &shown.locations, self.last_time_ms),
             containers,

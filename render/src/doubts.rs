@@ -64,6 +64,17 @@ fn native_doubts(native: &NativeResult, doubts: &mut Vec<String>) {
             format_count(more as u64)
         ));
     }
+    let modified = &symbols.modified;
+    doubts.extend(modified.iter().take(MAX_MODULES).map(|path| {
+        format!("{path}: the file was modified after the capture was made, its symbols may not fit")
+    }));
+    let more = modified.len().saturating_sub(MAX_MODULES);
+    if more > 0 {
+        doubts.push(format!(
+            "{} more modules were modified after the capture was made",
+            format_count(more as u64)
+        ));
+    }
     if native.n_unmerged > 0 {
         doubts.push(format!(
             "{} native stacks do not show where Python frames belong (a stripped or missing interpreter?): those stacks have their \

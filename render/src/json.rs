@@ -413,6 +413,7 @@ fn native(native: &NativeResult) -> Value {
         "unmapped": symbols.n_unmapped,
         "modules": symbols.n_modules,
         "faults": faults,
+        "modified": symbols.modified,
         "unmerged_stacks": native.n_unmerged,
         "damaged_stacks": native.n_damaged,
     })
