@@ -61,6 +61,10 @@ pub(crate) struct ReadArgs {
     #[arg(long, conflicts_with_all = ["sysroot", "symbol_path"])]
     pub(crate) no_symbols: bool,
 
+    /// Show memray's own frames too, those above the code that was traced
+    #[arg(long)]
+    pub(crate) show_memray_frames: bool,
+
     /// End with 0, not 3, when the capture is damaged or truncated
     #[arg(long)]
     pub(crate) allow_truncated: bool,

@@ -138,6 +138,7 @@ fn read(args: &ReadArgs) -> Result<Profile> {
     let options = Options {
         symbols,
         max_memory_records: args.max_memory_records,
+        memray_frames: args.show_memray_frames,
         ..Options::default()
     };
     let counters = Arc::new(Counters::default());

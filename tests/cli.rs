@@ -392,6 +392,56 @@ fn info_tells_the_containers_from_the_outside_in() {
     assert_eq!(info["containers"], serde_json::json!(["gzip", "LZ4"]));
 }
 
+/// The frames above the traced script are of `runpy` and of memray's command; with native frames, of
+/// what started Python, too.
+#[test]
+fn memrays_own_frames_are_shown_when_asked_for() {
+    for (capture, options, outermost) in [
+        ("v13-tick", "", "_run_module_as_main"),
+        ("v11-tick", "", "_run_module_as_main"),
+        ("v13-native-cpp", "--no-symbols", "_run_module_as_main"),
+        ("v12-aggregate", "", "_run_module_as_main"),
+    ] {
+        let desk = Desk::with(capture);
+        let exported = |option: &str| {
+            let command = format!("export out.bin --format json -q {options} {option}");
+            desk.run(&command).ends(DONE).json()
+        };
+        let (hidden, shown) = (exported(""), exported("--show-memray-frames"));
+        let functions = |document: &Value| -> Vec<String> {
+            let frames = document["frames"].as_array().unwrap().iter();
+            frames
+                .map(|frame| frame[0].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let has = |document: &Value| functions(document).iter().any(|name| name == outermost);
+        assert!(!has(&hidden) && has(&shown), "{capture}");
+        // Every stack of the main thread ends with it.
+        let number = functions(&shown)
+            .iter()
+            .position(|name| name == outermost)
+            .unwrap();
+        let ends = |stack: &Value| {
+            let stack = stack.as_array().unwrap();
+            stack
+                .last()
+                .is_none_or(|frame| frame.as_u64() == Some(number as u64))
+        };
+        assert!(
+            shown["stacks"].as_array().unwrap().iter().all(ends),
+            "{capture}"
+        );
+        for section in ["high_water_mark", "leaks"] {
+            let sums = |document: &Value| document[section]["merged"]["bytes"].clone();
+            assert_eq!(sums(&hidden), sums(&shown), "{capture}");
+        }
+        desk.run(&format!("build out.bin -q {options} --show-memray-frames"))
+            .ends(DONE);
+        let page = String::from_utf8(desk.read("out.html")).unwrap();
+        assert!(page.len() > 10_000);
+    }
+}
+
 /// Without symbols no native frame is known as the interpreter's loop, so none can be merged: the native
 /// stacks stand beside the Python ones, with the same bytes.
 #[test]

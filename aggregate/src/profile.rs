@@ -28,6 +28,8 @@ pub struct Options {
     pub events_per_batch: u32,
     /// Where symbols of native frames are looked for.
     pub symbols: SymbolOptions,
+    /// Whether stacks keep memray's own frames, those above the one that started tracking.
+    pub memray_frames: bool,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
                 enabled: true,
                 ..SymbolOptions::default()
             },
+            memray_frames: false,
         }
     }
 }
@@ -128,6 +131,7 @@ pub fn read_profile(
         events_per_batch: options.events_per_batch.max(1),
         temporary_threshold: options.temporary_threshold,
         symbols: options.symbols.clone(),
+        memray_frames: options.memray_frames,
     };
     let (recording, matched) = read(source, &ingest_options, counters, |mut batches| {
         let mut matching = Matching::new(n_lanes);

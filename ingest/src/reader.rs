@@ -42,6 +42,8 @@ pub struct Options {
     pub temporary_threshold: usize,
     /// Where symbols of native frames are looked for.
     pub symbols: SymbolOptions,
+    /// Whether stacks keep the frames above the one that started tracking, which are memray's own.
+    pub memray_frames: bool,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             events_per_batch: 1 << 16,
             temporary_threshold: 1,
             symbols: SymbolOptions::default(),
+            memray_frames: false,
         }
     }
 }
@@ -235,12 +238,18 @@ impl Read {
             captured_until_ms: Some(end_time_ms),
             ..source.options.symbols.clone()
         };
+        let hidden = if source.options.memray_frames {
+            0
+        } else {
+            header.skipped_frames_on_main_thread
+        };
         let shown = resolve(
             header,
             &mut self.tables,
             &self.locations,
             &threads,
             &symbols,
+            hidden,
         )?;
         Ok(Recording {
             metadata: metadata(header, &shown.locations, self.last_time_ms),

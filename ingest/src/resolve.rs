@@ -61,13 +61,14 @@ impl UnmergedStacks {
     }
 }
 
-/// Resolves every stack that allocated.
+/// Resolves every stack that allocated. The `hidden` outermost frames of the main thread are left out.
 pub(crate) fn resolve(
     header: &Header,
     tables: &mut Tables,
     locations: &[(RecordedLocation, u64)],
     threads: &[Thread],
     symbols: &SymbolOptions,
+    hidden: u64,
 ) -> Result<Shown, Error> {
     let mut resolver = Resolver {
         // Formats that leave lines to us always name the Python version.
@@ -83,10 +84,11 @@ pub(crate) fn resolve(
         thread.is_some_and(|thread| Some(thread.id) == header.main_thread_id)
     };
     let (nodes, native) = if header.native_traces {
-        let (nodes, native) = resolver.hybrid_nodes(header, tables, locations, is_main, symbols)?;
+        let hidden_of = |key: &RecordedLocation| if is_main(key) { hidden } else { 0 };
+        let (nodes, native) =
+            resolver.hybrid_nodes(header, tables, locations, hidden_of, symbols)?;
         (nodes, Some(native))
     } else {
-        let hidden = header.skipped_frames_on_main_thread;
         (
             resolver.python_nodes(tables, locations, is_main, hidden)?,
             None,
@@ -183,13 +185,14 @@ impl Resolver {
         Ok(nodes)
     }
 
-    /// The node to show of each location, with native frames between the Python ones.
+    /// The node to show of each location, with native frames between the Python ones, without as many
+    /// outermost Python frames as `hidden_of` says.
     fn hybrid_nodes(
         &mut self,
         header: &Header,
         tables: &mut Tables,
         locations: &[(RecordedLocation, u64)],
-        is_main: impl Fn(&RecordedLocation) -> bool,
+        hidden_of: impl Fn(&RecordedLocation) -> u64,
         symbols: &SymbolOptions,
     ) -> Result<(Vec<NodeId>, NativeResult), Error> {
         let rule = if header.version.has_main_thread() {
@@ -236,15 +239,10 @@ impl Resolver {
                 }
                 None => result.n_damaged += 1,
             }
-            let hidden = if is_main(key) {
-                header.skipped_frames_on_main_thread
-            } else {
-                0
-            };
             let merged = rule.merge(
                 &python,
                 &native,
-                usize::try_from(hidden).unwrap_or(usize::MAX),
+                usize::try_from(hidden_of(key)).unwrap_or(usize::MAX),
             );
             let stack = match merged {
                 Merged::Hybrid(stack) => stack,
