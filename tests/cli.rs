@@ -383,6 +383,7 @@ fn info_says_what_it_does_not_know_of_a_large_capture() {
     let info = desk.run("info out.bin --json").ends(DONE).json();
     assert_eq!(info["ending"]["certain"], false);
     assert!(info["recoverable"]["records"].is_null());
+    assert_eq!(info["recoverable"]["file_bytes"], (1_u64 << 40) - (8 << 20));
 }
 
 #[test]

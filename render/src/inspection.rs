@@ -153,7 +153,7 @@ fn after(inspection: &Inspection) -> String {
     format!(", after {}", format_duration(duration))
 }
 
-/// Bytes of the capture, or of the file, that hold what can be reported, if they are known.
+/// Where the capture's data ends, if that is known and it is not complete.
 fn offset(outlook: &Outlook) -> Option<u64> {
     match outlook {
         Outlook::Known {
@@ -163,6 +163,16 @@ fn offset(outlook: &Outlook) -> Option<u64> {
                 | Ending::Corrupt { offset, .. },
             ..
         } => Some(*offset),
+        _ => None,
+    }
+}
+
+/// Bytes of the file before what is missing at its end, as far as its end was looked at.
+fn file_bytes(outlook: &Outlook) -> Option<u64> {
+    match outlook {
+        Outlook::SeemsCut { len }
+        | Outlook::SeemsInterrupted { len }
+        | Outlook::ZeroFilled { len } => Some(*len),
         _ => None,
     }
 }
@@ -207,6 +217,7 @@ pub fn inspection_json(inspection: &Inspection) -> Value {
             "text": verdict.recoverable,
             "records": n_records,
             "allocation_records": n_events,
+            "file_bytes": file_bytes(&inspection.outlook),
         },
     })
 }
