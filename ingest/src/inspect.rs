@@ -62,11 +62,6 @@ pub enum Outlook {
         /// Bytes of the file before its zero fill.
         len: u64,
     },
-    /// The end is zero for as far as was looked.
-    ZeroFilled {
-        /// Bytes of the file before what was looked at.
-        len: u64,
-    },
     /// The end cannot be looked at without reading all that comes before it.
     Unknown,
 }
@@ -235,15 +230,11 @@ mod tests {
         assert_eq!(desk.outlook(cut), Outlook::SeemsCut { len: len - 1 });
         let killed = not_closed(filled.clone());
         assert_eq!(desk.outlook(&killed), Outlook::SeemsInterrupted { len });
-        let zeros = vec![0; 9 << 20];
-        let zero_filled = desk.outlook(&[&whole[..], &zeros].concat());
-        let looked_at = 8 << 20;
-        assert_eq!(
-            zero_filled,
-            Outlook::ZeroFilled {
-                len: len + (9 << 20) - looked_at
-            }
-        );
+        // The fill grows with the file.
+        let long_fill = [&whole[..], &vec![0; 9 << 20]].concat();
+        assert_eq!(desk.outlook(&long_fill), Outlook::SeemsComplete);
+        let killed = not_closed(long_fill);
+        assert_eq!(desk.outlook(&killed), Outlook::SeemsInterrupted { len });
     }
 
     #[test]
@@ -359,9 +350,10 @@ mod tests {
             }
         ));
         let killed = not_closed(header[..records + 9].to_vec());
+        let len = killed.iter().rposition(|&byte| byte != 0).unwrap() as u64 + 1;
         fs::write(desk.path(), killed).unwrap();
         let file = File::options().write(true).open(desk.path()).unwrap();
         file.set_len(1 << 40).unwrap();
-        assert!(matches!(outlook(&desk.path()), Outlook::ZeroFilled { .. }));
+        assert_eq!(outlook(&desk.path()), Outlook::SeemsInterrupted { len });
     }
 }

@@ -63,27 +63,6 @@ fn verdict(inspection: &Inspection) -> Verdict {
                 size(len)
             ),
         },
-        Outlook::ZeroFilled { len } => Verdict {
-            ending: if inspection.was_closed() {
-                "truncated"
-            } else {
-                "interrupted"
-            },
-            is_certain: false,
-            ended: format!(
-                "{}, and the last {} of the file are zero",
-                if inspection.was_closed() {
-                    "tracking ended in good order"
-                } else {
-                    "not closed: the process was killed, or is still running"
-                },
-                format_bytes(
-                    inspection.size.unwrap_or_default().saturating_sub(*len),
-                    Units::Iec
-                )
-            ),
-            recoverable: format!("at most what the first {} hold; {READ_ALL}", size(len)),
-        },
         _ => Verdict {
             ending: "unknown",
             is_certain: false,
@@ -170,9 +149,7 @@ fn offset(outlook: &Outlook) -> Option<u64> {
 /// Bytes of the file before what is missing at its end, as far as its end was looked at.
 fn file_bytes(outlook: &Outlook) -> Option<u64> {
     match outlook {
-        Outlook::SeemsCut { len }
-        | Outlook::SeemsInterrupted { len }
-        | Outlook::ZeroFilled { len } => Some(*len),
+        Outlook::SeemsCut { len } | Outlook::SeemsInterrupted { len } => Some(*len),
         _ => None,
     }
 }

@@ -1,4 +1,5 @@
-//! The end of a large file: its last bytes, and whether they are those of a capture that was closed.
+//! The end of a large file: where its zero fill starts, and whether what comes before is the end of a
+//! capture that was closed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,9 +7,7 @@ use std::path::Path;
 
 use super::Outlook;
 
-/// Bytes at the end that are looked at.
-const TAIL_LEN: u64 = 8 << 20;
-/// Bytes that are read at a time.
+/// Bytes that are read at a time. Data is never zero for so long.
 const STEP: u64 = 64 << 10;
 /// More zero bytes than an LZ4 frame can end with: its end mark of four, and five literals.
 const MAX_FRAME_ZEROS: u64 = 9;
@@ -20,11 +19,7 @@ pub(super) fn look_at_plain_end(
     trailer: Option<u8>,
     was_closed: bool,
 ) -> io::Result<Outlook> {
-    let Some((len, last)) = last_nonzero(path, size)? else {
-        return Ok(Outlook::ZeroFilled {
-            len: size.saturating_sub(TAIL_LEN),
-        });
-    };
+    let (len, last) = last_nonzero(&mut File::open(path)?, size)?;
     Ok(match trailer {
         _ if !was_closed => Outlook::SeemsInterrupted { len },
         Some(trailer) if last != trailer => Outlook::SeemsCut { len },
@@ -32,45 +27,55 @@ pub(super) fn look_at_plain_end(
     })
 }
 
-/// The end of an LZ4 frame without checksum of its content, as memray writes them; of others, the end
-/// mark is looked for before the checksum.
+/// The end of an LZ4 frame: its end mark, which stands before the checksum of the content, if there is
+/// one.
 pub(super) fn look_at_frame_end(path: &Path, size: u64) -> io::Result<Outlook> {
     let mut file = File::open(path)?;
     let mut start = [0; 5];
     file.read_exact(&mut start)?;
     let [.., flags] = start;
     let checksum_len: u64 = if flags & 0x04 == 0 { 0 } else { 4 };
-    let end_mark = size.saturating_sub(4 + checksum_len);
+    let end = size.saturating_sub(checksum_len);
     let mut mark = [0; 4];
-    file.seek(SeekFrom::Start(end_mark))?;
+    file.seek(SeekFrom::Start(end.saturating_sub(4)))?;
     file.read_exact(&mut mark)?;
     if mark != [0; 4] {
         return Ok(Outlook::SeemsCut { len: size });
     }
-    Ok(match last_nonzero(path, size - checksum_len)? {
-        None => Outlook::ZeroFilled {
-            len: size.saturating_sub(TAIL_LEN),
-        },
-        Some((len, _)) if size - checksum_len - len > MAX_FRAME_ZEROS => Outlook::SeemsCut { len },
-        Some(_) => Outlook::SeemsComplete,
+    let (len, _) = last_nonzero(&mut file, end)?;
+    Ok(if end.saturating_sub(len) > MAX_FRAME_ZEROS {
+        Outlook::SeemsCut { len }
+    } else {
+        Outlook::SeemsComplete
     })
 }
 
-/// The last byte before `size` that is not zero, and how many bytes there are up to it; `None` if it is
-/// not among the last ones.
-fn last_nonzero(path: &Path, size: u64) -> io::Result<Option<(u64, u8)>> {
-    let mut file = File::open(path)?;
+/// The last byte before `size` that is not zero, and how many bytes there are up to it, if all zeros
+/// are at the end. The fill may be as long as it likes: its start is searched for by halves.
+fn last_nonzero(file: &mut File, size: u64) -> io::Result<(u64, u8)> {
     let mut bytes = Vec::new();
-    let mut end = size;
-    while end > size.saturating_sub(TAIL_LEN) {
-        let start = end.saturating_sub(STEP);
+    let mut last_in = |step: u64| -> io::Result<Option<(u64, u8)>> {
+        let start = step * STEP;
         file.seek(SeekFrom::Start(start))?;
         bytes.clear();
-        file.by_ref().take(end - start).read_to_end(&mut bytes)?;
-        if let Some(index) = bytes.iter().rposition(|&byte| byte != 0) {
-            return Ok(Some((start + index as u64 + 1, bytes[index])));
+        let len = STEP.min(size.saturating_sub(start));
+        file.by_ref().take(len).read_to_end(&mut bytes)?;
+        let found = bytes.iter().enumerate().rfind(|(_, byte)| **byte != 0);
+        Ok(found.map(|(index, byte)| (start + index as u64 + 1, *byte)))
+    };
+    let (mut data, mut zero) = (0, size.div_ceil(STEP));
+    // The last step first: most files have little fill, or none.
+    let mut probe = zero.saturating_sub(1);
+    let mut last = (0, 0);
+    while data < zero {
+        match last_in(probe)? {
+            Some(found) => {
+                last = found;
+                data = probe + 1;
+            }
+            None => zero = probe,
         }
-        end = start;
+        probe = data + zero.saturating_sub(data) / 2;
     }
-    Ok(None)
+    Ok(last)
 }
