@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show statistics of all allocations: sizes, allocators, locations, modules
     Stats(StatsArgs),
-    /// Show what a capture is, from its header
+    /// Show what a capture is, how it ended and what is recoverable, from its start and its end
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
     Records(RecordsArgs),
@@ -65,6 +65,10 @@ pub(crate) struct ReadArgs {
     /// Open no files of native frames; show them as module+0xoffset
     #[arg(long, conflicts_with_all = ["sysroot", "symbol_path"])]
     pub(crate) no_symbols: bool,
+
+    /// Show memray's own frames too, those above the code that was traced
+    #[arg(long)]
+    pub(crate) show_memray_frames: bool,
 
     /// End with 0, not 3, when the capture is damaged or truncated
     #[arg(long)]

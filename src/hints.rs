@@ -24,12 +24,12 @@ fn of_ingest(error: &IngestError) -> Option<&'static str> {
             "an aggregated capture (memray run --aggregate) is only written when tracking ends; if the process was \
              killed, nothing is left. Without --aggregate, what happened up to then can be read",
         ),
-        IngestError::TruncatedHeader { .. } => {
+        IngestError::TruncatedHeader { .. } | IngestError::TruncatedContainer { .. } => {
             Some("the file was cut off at its very start; nothing can be recovered from it")
         }
-        IngestError::TruncatedContainer { .. } => Some(
-            "compressed data is lost from the start of the block that is cut; captures of `memray run --no-compress` \
-             can be read up to where they are cut",
+        IngestError::DamagedContainer { .. } => Some(
+            "of a damaged block of compressed data nothing can be used, for where in it the damage starts cannot be \
+             known; the file may have been changed on its way here",
         ),
         _ => None,
     }

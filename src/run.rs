@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use memreport_ingest::native::SymbolOptions;
-use memreport_ingest::{Container, Counters, Inspection, Source, for_each_record, inspect};
+use memreport_ingest::{Counters, Source, for_each_record, inspect};
 use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
 use memreport_render::{
     FirstView, Html, Json, Output, Speedscope, StatsJson, StatsText, Units, doubts, format_bytes,
-    format_count, format_duration, record_json,
+    format_count, inspection_json, inspection_text, record_json,
 };
-use serde_json::json;
 
 use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
 use crate::output;
@@ -107,9 +106,9 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
 pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
     let inspection = inspect(open(&args.capture)?)?;
     let text = if args.json {
-        info_json(&inspection)
+        format!("{:#}", inspection_json(&inspection))
     } else {
-        info_text(&inspection)
+        inspection_text(&inspection)
     };
     writeln!(io::stdout(), "{text}").context("cannot write to standard output")?;
     Ok(Outcome::Done)
@@ -156,6 +155,7 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
         sysroot: args.sysroot.clone(),
         symbol_paths: args.symbol_path.clone(),
         enabled: !args.no_symbols,
+        ..SymbolOptions::default()
     };
     let defaults = Options::default();
     let options = Options {
@@ -165,6 +165,7 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
             Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
             _ => defaults.temporary_threshold,
         },
+        memray_frames: args.show_memray_frames,
         ..defaults
     };
     let counters = Arc::new(Counters::default());
@@ -206,112 +207,4 @@ fn summary(profile: &Profile, page: &Path) -> String {
         format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
         allocations,
     )
-}
-
-fn container_names(inspection: &Inspection) -> Vec<&'static str> {
-    let name = |container: &Container| match container {
-        Container::Gzip => "gzip",
-        Container::Lz4 => "LZ4",
-    };
-    inspection.containers.iter().map(name).collect()
-}
-
-fn info_json(inspection: &Inspection) -> String {
-    let metadata = &inspection.metadata;
-    let document = json!({
-        "format": metadata.format,
-        "memray": metadata.memray,
-        "python": metadata.python.map(|version| version.to_string()),
-        "file_format": file_format(inspection),
-        "containers": container_names(inspection),
-        "size": inspection.size,
-        "command_line": metadata.command_line,
-        "pid": metadata.pid,
-        "start_time_ms": metadata.start_time_ms,
-        "end_time_ms": metadata.end_time_ms,
-        "python_allocator": metadata.python_allocator,
-        "trace_python_allocators": metadata.trace_python_allocators,
-        "has_native_traces": metadata.has_native_traces,
-        "main_thread_id": metadata.main_thread_id,
-        "closed": inspection.was_closed(),
-        "total_allocations": inspection.n_allocations,
-    });
-    format!("{document:#}")
-}
-
-fn file_format(inspection: &Inspection) -> &'static str {
-    use memreport_ingest::capture::FileFormat;
-    match inspection.file_format {
-        FileFormat::AllAllocations => "ALL_ALLOCATIONS",
-        FileFormat::Aggregated => "AGGREGATED_ALLOCATIONS",
-    }
-}
-
-fn info_text(inspection: &Inspection) -> String {
-    let metadata = &inspection.metadata;
-    let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
-    let wrapped = container_names(inspection);
-    let wrapped = if wrapped.is_empty() {
-        "none".to_owned()
-    } else {
-        wrapped.join(", ")
-    };
-    let duration = metadata
-        .end_time_ms
-        .saturating_sub(metadata.start_time_ms)
-        .max(0)
-        .cast_unsigned();
-    let ended = if inspection.was_closed() {
-        format!("in good order, after {}", format_duration(duration))
-    } else {
-        "not closed: the process was killed, or is still running".to_owned()
-    };
-    let facts = [
-        ("Command", metadata.command_line.clone()),
-        ("Process", metadata.pid.to_string()),
-        (
-            "Format",
-            format!("{} (memray {})", metadata.format, metadata.memray),
-        ),
-        (
-            "Python",
-            metadata
-                .python
-                .map_or("not recorded".to_owned(), |version| version.to_string()),
-        ),
-        (
-            "Holds",
-            match file_format(inspection) {
-                "ALL_ALLOCATIONS" => "every allocation".to_owned(),
-                _ => "sums of the peak and of the end (--aggregate)".to_owned(),
-            },
-        ),
-        ("Compression", wrapped),
-        (
-            "File size",
-            inspection
-                .size
-                .map_or("unknown".to_owned(), |size| format_bytes(size, Units::Iec)),
-        ),
-        ("Ended", ended),
-        (
-            "Records",
-            match inspection.n_allocations {
-                0 => "not counted in the header".to_owned(),
-                n => format!("{} allocations and deallocations", format_count(n)),
-            },
-        ),
-        ("Allocator", metadata.python_allocator.to_owned()),
-        (
-            "Python allocators traced",
-            metadata
-                .trace_python_allocators
-                .map_or("not recorded".to_owned(), yes_no),
-        ),
-        ("Native stacks", yes_no(metadata.has_native_traces)),
-    ];
-    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    facts
-        .map(|(name, value)| format!("{name:width$}  {value}"))
-        .join("\n")
 }

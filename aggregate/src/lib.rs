@@ -26,6 +26,7 @@ mod slices;
 mod stats;
 mod sums;
 mod thin;
+mod unknown_frees;
 mod view;
 
 pub use memreport_ingest as ingest;

@@ -144,12 +144,12 @@ impl LiveMap {
         }
     }
 
-    /// The blocks, in no order that means anything.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+    /// The blocks with their addresses, in no order that means anything.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, &Block)> {
         self.slots
             .iter()
             .filter(|slot| slot.address != 0)
-            .map(|slot| &slot.block)
+            .map(|slot| (slot.address, &slot.block))
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
                     prop_assert_eq!(map.remove(address), model.remove(&address));
                 }
             }
-            let mut left: Vec<u64> = map.blocks().map(|b| b.sequence).collect();
+            let mut left: Vec<u64> = map.blocks().map(|(_, b)| b.sequence).collect();
             let mut expected: Vec<u64> = model.values().map(|b| b.sequence).collect();
             left.sort_unstable();
             expected.sort_unstable();

@@ -11,6 +11,7 @@ use crate::ledger::{Death, Ledger};
 use crate::live::{Block, LiveMap};
 use crate::ranges::Ranges;
 use crate::slices::{Scan, Slices};
+use crate::unknown_frees::{FreedWithin, UnknownFrees};
 
 /// One lane: the live blocks whose addresses belong to it, and its ledger.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Lane {
     pub(crate) implicit_frees: u64,
     /// Deallocations of what was not live.
     pub(crate) unknown: u64,
+    unknown_frees: UnknownFrees,
 }
 
 impl Lane {
@@ -30,6 +32,7 @@ impl Lane {
             ledger: Ledger::default(),
             implicit_frees: 0,
             unknown: 0,
+            unknown_frees: UnknownFrees::default(),
         }
     }
 
@@ -38,7 +41,11 @@ impl Lane {
         for event in events {
             let ended = if event.location == LocationId::NONE {
                 let ended = self.live.remove(event.address);
-                self.unknown += u64::from(ended.is_none() && event.address != 0);
+                if ended.is_none() && event.address != 0 {
+                    self.unknown += 1;
+                    let sequence = first_sequence + u64::from(event.index);
+                    self.unknown_frees.add(event.address, sequence);
+                }
                 ended
             } else {
                 let sequence = first_sequence + u64::from(event.index);
@@ -113,6 +120,21 @@ impl Matching {
         Ok(())
     }
 
+    /// How many blocks are live to the end, though something within them was freed: none, unless
+    /// addresses were damaged.
+    pub(crate) fn freed_within(&self) -> u64 {
+        let within = FreedWithin::new(self.lanes.iter().map(|lane| &lane.unknown_frees));
+        if within.is_empty() {
+            return 0;
+        }
+        let counts = self.lanes.par_iter().map(|lane| {
+            let blocks = lane.live.blocks();
+            let freed = blocks.filter(|(address, block)| within.is_within(*address, block));
+            freed.count() as u64
+        });
+        counts.sum()
+    }
+
     /// Ends the last slice. Returns the slices and all rows, what is live to the end among them; rows
     /// are not yet merged across lanes.
     pub(crate) fn finish(&mut self, n_events: u64) -> (Slices, Vec<Interval>) {
@@ -133,7 +155,7 @@ impl Matching {
             rows.extend(
                 lane.live
                     .blocks()
-                    .map(|b| never(b.sequence, b.location, b.size)),
+                    .map(|(_, b)| never(b.sequence, b.location, b.size)),
             );
         }
         self.ranges.ledger.finish(&last);

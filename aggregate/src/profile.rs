@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
     CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
-    Source, StringTable, Tally, Temporaries, Thread, Warning, read,
+    Source, StringTable, Tally, Temporaries, Thread, Warning, WarningKind, read,
 };
 
 use crate::error::Error;
@@ -28,6 +28,8 @@ pub struct Options {
     pub events_per_batch: u32,
     /// Where symbols of native frames are looked for.
     pub symbols: SymbolOptions,
+    /// Whether stacks keep memray's own frames, those above the one that started tracking.
+    pub memray_frames: bool,
 }
 
 impl Default for Options {
@@ -40,6 +42,7 @@ impl Default for Options {
                 enabled: true,
                 ..SymbolOptions::default()
             },
+            memray_frames: false,
         }
     }
 }
@@ -163,6 +166,7 @@ pub fn read_profile(
         events_per_batch: options.events_per_batch.max(1),
         temporary_threshold: options.temporary_threshold,
         symbols: options.symbols.clone(),
+        memray_frames: options.memray_frames,
     };
     let (recording, matched) = read(source, &ingest_options, counters, |mut batches| {
         let mut matching = Matching::new(n_lanes);
@@ -206,13 +210,22 @@ pub fn read_profile(
         unknown_deallocations: lanes.iter().map(|lane| lane.unknown).sum::<u64>()
             + matching.ranges.unknown,
     };
+    let mut warnings = recording.warnings;
+    let freed_within = matching.freed_within();
+    if freed_within > 0 {
+        warnings.push(Warning {
+            kind: WarningKind::FreeWithinBlock,
+            count: freed_within,
+            first_offset: None,
+        });
+    }
     Ok(Profile {
         metadata: recording.metadata,
         containers: recording.containers,
         bytes_read: recording.bytes_read,
         size: recording.size,
         ending: recording.ending,
-        warnings: recording.warnings,
+        warnings,
         strings: recording.strings,
         frames: recording.frames,
         call_tree: recording.call_tree,

@@ -16,13 +16,14 @@ use crate::version::Stream;
 
 /// Takes the frequent records of one thread, in their order. Each method says whether to go on.
 pub trait FrequentRecords {
-    /// A block of an allocator of [`AllocatorKind::Allocation`] begins.
-    fn allocated(&mut self, allocation: Allocation) -> ControlFlow<()>;
+    /// A block of an allocator of [`AllocatorKind::Allocation`] begins; the record starts at `offset` of
+    /// the (decompressed) capture.
+    fn allocated(&mut self, allocation: Allocation, offset: u64) -> ControlFlow<()>;
 
     /// The block at `address` ends.
     fn freed(&mut self, address: u64) -> ControlFlow<()>;
 
-    /// A frame is entered; the record starts at `offset` of the (decompressed) capture.
+    /// A frame is entered; the record starts at `offset`.
     fn push(&mut self, push: CodePush, offset: u64) -> ControlFlow<()>;
 
     /// So many frames are left; the record starts at `offset`.
@@ -81,7 +82,7 @@ impl Run<'_> {
         let first = window.byte(0);
         let offset = start.wrapping_add(at as u64);
         let (len, flow) = if first & 0x80 != 0 {
-            self.allocation(window, first, sink)?
+            self.allocation(window, first, offset, sink)?
         } else if first & 0x40 != 0 {
             push(window, first, offset, sink)?
         } else if first >> 4 == 1 {
@@ -97,6 +98,7 @@ impl Run<'_> {
         &mut self,
         window: Window<'_>,
         first: u8,
+        offset: u64,
         sink: &mut impl FrequentRecords,
     ) -> Taken {
         let mut len = 1;
@@ -140,7 +142,7 @@ impl Run<'_> {
                     allocator,
                     native_id,
                 };
-                Some((len, sink.allocated(allocation)))
+                Some((len, sink.allocated(allocation, offset)))
             }
             _ => None,
         }

@@ -138,6 +138,17 @@ impl PythonAllocator {
 }
 
 impl Header {
+    /// The byte that a capture with this header ends with, before any zero fill, if it was closed in
+    /// good order; `None` in versions without trailer.
+    #[must_use]
+    pub fn trailer_byte(&self) -> Option<u8> {
+        match (self.file_format, self.version.has_code_objects()) {
+            (FileFormat::Aggregated, _) => Some(0x0f),
+            (FileFormat::AllAllocations, true) => Some(0x01),
+            (FileFormat::AllAllocations, false) => self.version.has_trailer().then_some(0x10),
+        }
+    }
+
     /// Reads the header at the start of a capture and returns it with the rest of the input, or
     /// `None` if the header goes on past the end of `input`.
     ///

@@ -28,9 +28,9 @@ impl Kept {
 }
 
 impl FrequentRecords for Kept {
-    fn allocated(&mut self, allocation: Allocation) -> ControlFlow<()> {
+    fn allocated(&mut self, allocation: Allocation, offset: u64) -> ControlFlow<()> {
         assert_eq!(allocation.allocator.kind(), AllocatorKind::Allocation);
-        self.keep(None, Record::Allocation(allocation))
+        self.keep(Some(offset), Record::Allocation(allocation))
     }
 
     fn freed(&mut self, address: u64) -> ControlFlow<()> {

@@ -36,6 +36,10 @@ pub(crate) struct Blocks {
     pub(crate) containers: Vec<Container>,
     /// Why the bytes ended early, if they did.
     pub(crate) error: Option<io::Error>,
+    /// How many bytes may still be had.
+    left: usize,
+    /// Whether bytes were asked for beyond those.
+    pub(crate) was_limited: bool,
 }
 
 impl Blocks {
@@ -54,9 +58,16 @@ impl Blocks {
                 empty,
                 containers: Vec::new(),
                 error: None,
+                left: usize::MAX,
+                was_limited: false,
             },
             run,
         )
+    }
+
+    /// Ends the bytes after about `len` more, at the end of a block.
+    pub(crate) fn limit(&mut self, len: usize) {
+        self.left = len;
     }
 
     /// Appends the next block to `buffer`; `false` at the end.
@@ -85,8 +96,16 @@ impl Blocks {
 
     fn next(&mut self) -> Option<Vec<u8>> {
         loop {
-            match self.full.recv().ok()? {
-                Message::Block(block) => return Some(block),
+            let message = self.full.recv().ok()?;
+            if self.left == 0 {
+                self.was_limited = true;
+                return None;
+            }
+            match message {
+                Message::Block(block) => {
+                    self.left = self.left.saturating_sub(block.len());
+                    return Some(block);
+                }
                 Message::Containers(containers) => self.containers = containers,
                 Message::Failed(error) => self.error = Some(error),
             }

@@ -50,14 +50,14 @@ pub enum Error {
         /// Bytes there are, decompressed.
         len: u64,
     },
-    /// The file is compressed and ends before anything of it could be unpacked.
-    #[error("{name} is a compressed file that is cut off before anything in it can be unpacked")]
+    /// The file is compressed and ends before the capture's header could be unpacked.
+    #[error("{name} is a compressed file that is cut off within the header of its capture")]
     TruncatedContainer {
         /// Path, as given.
         name: String,
     },
-    /// The file is compressed, and its first block cannot be unpacked.
-    #[error("{name} is a compressed file that is damaged before anything in it can be unpacked")]
+    /// The file is compressed, and cannot be unpacked up to the end of the capture's header.
+    #[error("{name} is a compressed file that is damaged where the header of its capture is")]
     DamagedContainer {
         /// Path, as given.
         name: String,

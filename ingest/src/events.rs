@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crossbeam_channel::{Receiver, Sender};
 use memreport_capture::{
-    Allocation, AllocatorKind, CodePush, Decoder, FrequentRecords, Header, Record,
+    Allocation, Allocator, AllocatorKind, CodePush, Decoder, FrequentRecords, Header, Record,
 };
 
 use crate::call_tree::CallTree;
@@ -23,6 +23,11 @@ use crate::warning::{WarningKind, Warnings};
 /// Snapshots after which a batch is handed on even if it has few events.
 const SNAPSHOTS_PER_BATCH: usize = 4096;
 
+/// The bits that are zero in the address of a page, on every system.
+const PAGE_MASK: u64 = (4 << 10) - 1;
+/// No system maps anything below this.
+const MIN_ADDRESS: u64 = 64 << 10;
+
 /// Takes records, keeps each thread's stack, and hands batches of events on.
 pub(crate) struct EventReader {
     pub(crate) tables: Tables,
@@ -33,6 +38,7 @@ pub(crate) struct EventReader {
     /// Time of the last memory snapshot, or 0.
     pub(crate) last_time_ms: u64,
     native_traces: bool,
+    may_be_python_37: bool,
     n_lanes: usize,
     events_per_batch: u32,
     batch: Batch,
@@ -47,7 +53,7 @@ impl Visitor<Decoder> for EventReader {
         match record {
             Record::Allocation(allocation) => {
                 if let Some(mut current) = self.current() {
-                    current.allocation(allocation)?;
+                    current.allocation(allocation, offset)?;
                 }
                 if self.batch.n_events >= self.events_per_batch {
                     self.flush();
@@ -64,7 +70,7 @@ impl Visitor<Decoder> for EventReader {
             Record::CodeObject(code) => self.tables.code_object(&code, offset)?,
             Record::FrameIndex(frame) => self.tables.frame_index(&frame, offset)?,
             Record::ThreadName(name) => self.tables.thread_name(name)?,
-            Record::NativeTrace(trace) => self.tables.native.trace(trace),
+            Record::NativeTrace(trace) => self.tables.native_trace(trace, offset),
             Record::MemoryMapStart => self.tables.native.start_map(),
             Record::SegmentHeader(header) => self.tables.native.image(&header),
             Record::Segment(segment) => self.tables.native.segment(segment),
@@ -107,6 +113,7 @@ impl EventReader {
             n_object_events: 0,
             last_time_ms: 0,
             native_traces: header.native_traces,
+            may_be_python_37: header.python_version.is_none(),
             n_lanes: options.n_lanes,
             events_per_batch: options.events_per_batch,
             batch: Batch::new(options.n_lanes),
@@ -137,6 +144,8 @@ impl EventReader {
             id: *current,
             generation: native.generation(),
             native_traces: self.native_traces,
+            n_native_nodes: native.n_nodes(),
+            may_be_python_37: self.may_be_python_37,
             stacks,
             definitions,
             warnings,
@@ -186,6 +195,9 @@ struct CurrentThread<'a> {
     /// Of the memory map.
     generation: u32,
     native_traces: bool,
+    /// Nodes of the tree of native stacks that are defined by now, from 1.
+    n_native_nodes: u64,
+    may_be_python_37: bool,
     stacks: &'a mut CallTree<RecordedFrame>,
     definitions: &'a Definitions,
     warnings: &'a mut Warnings,
@@ -199,8 +211,8 @@ struct CurrentThread<'a> {
 
 impl FrequentRecords for CurrentThread<'_> {
     #[inline(always)]
-    fn allocated(&mut self, allocation: Allocation) -> ControlFlow<()> {
-        match self.block_begins(allocation) {
+    fn allocated(&mut self, allocation: Allocation, offset: u64) -> ControlFlow<()> {
+        match self.block_begins(allocation, offset) {
             Ok(()) => self.next(),
             Err(error) => self.fail(error),
         }
@@ -267,15 +279,19 @@ impl CurrentThread<'_> {
         }
     }
 
-    fn allocation(&mut self, record: Allocation) -> Result<(), Error> {
+    fn allocation(&mut self, record: Allocation, offset: u64) -> Result<(), Error> {
         let Allocation { address, size, .. } = record;
         match record.allocator.kind() {
-            AllocatorKind::Allocation => return self.block_begins(record),
+            AllocatorKind::Allocation => return self.block_begins(record, offset),
             AllocatorKind::Deallocation => self.block_ends(address),
             AllocatorKind::RangedAllocation if record.failed() => {
                 self.batch.number();
             }
             AllocatorKind::RangedAllocation => {
+                if address & PAGE_MASK != 0 && address >= MIN_ADDRESS {
+                    self.warnings.add(WarningKind::MisalignedBlock, offset);
+                }
+                self.check_native(record, offset);
                 let index = self.batch.number();
                 let location = self.location(record, index)?;
                 self.batch.ranged.push(RangedEvent {
@@ -300,11 +316,15 @@ impl CurrentThread<'_> {
     }
 
     #[inline(always)]
-    fn block_begins(&mut self, record: Allocation) -> Result<(), Error> {
+    fn block_begins(&mut self, record: Allocation, offset: u64) -> Result<(), Error> {
         let index = self.batch.number();
         if record.failed() {
             return Ok(());
         }
+        if record.size >= 16 && record.address & 15 != 0 && !self.may_lie_at(record) {
+            self.warnings.add(WarningKind::MisalignedBlock, offset);
+        }
+        self.check_native(record, offset);
         let location = self.location(record, index)?;
         self.batch.push(Event {
             address: record.address,
@@ -313,6 +333,25 @@ impl CurrentThread<'_> {
             index,
         });
         Ok(())
+    }
+
+    /// Whether a block of 16 bytes or more may lie at an address that is no multiple of 16.
+    #[cold]
+    fn may_lie_at(&self, record: Allocation) -> bool {
+        // Python up to 3.7 aligned its own blocks to 8 bytes; formats up to 11 may come from there.
+        let is_pythons = matches!(
+            record.allocator,
+            Allocator::PymallocMalloc | Allocator::PymallocCalloc | Allocator::PymallocRealloc
+        );
+        is_pythons && self.may_be_python_37 && record.address & 7 == 0
+    }
+
+    /// Warns of a native stack that does not exist.
+    #[inline(always)]
+    fn check_native(&mut self, record: Allocation, offset: u64) {
+        if self.native_traces && record.native_id > self.n_native_nodes {
+            self.warnings.add(WarningKind::UndefinedNativeStack, offset);
+        }
     }
 
     #[inline(always)]

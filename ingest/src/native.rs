@@ -46,6 +46,9 @@ pub struct SymbolOptions {
     pub symbol_paths: Vec<PathBuf>,
     /// Whether files are opened at all. If not, every frame is `module+0xoffset`.
     pub enabled: bool,
+    /// When the capture ended, in milliseconds since the epoch. Files that were modified later are
+    /// used, and named in [`SymbolSummary::modified`].
+    pub captured_until_ms: Option<i64>,
 }
 
 /// A function of a native stack. Inlined functions are frames of their own.

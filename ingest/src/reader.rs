@@ -42,6 +42,8 @@ pub struct Options {
     pub temporary_threshold: usize,
     /// Where symbols of native frames are looked for.
     pub symbols: SymbolOptions,
+    /// Whether stacks keep the frames above the one that started tracking, which are memray's own.
+    pub memray_frames: bool,
 }
 
 impl Default for Options {
@@ -51,6 +53,7 @@ impl Default for Options {
             events_per_batch: 1 << 16,
             temporary_threshold: 1,
             symbols: SymbolOptions::default(),
+            memray_frames: false,
         }
     }
 }
@@ -225,11 +228,29 @@ impl Read {
         }
         let counted = header.n_allocations;
         if ending.is_complete() && self.sums.is_none() && counted != self.n_events {
-            self.tables.warnings.add(WarningKind::WrongRecordCount, 0);
+            self.tables
+                .warnings
+                .add(WarningKind::WrongRecordCount, None);
         }
         let threads = self.tables.threads.threads();
-        let symbols = &source.options.symbols;
-        let shown = resolve(header, &mut self.tables, &self.locations, &threads, symbols)?;
+        let end_time_ms = header.end_time_ms.max(self.last_time_ms.cast_signed());
+        let symbols = SymbolOptions {
+            captured_until_ms: Some(end_time_ms),
+            ..source.options.symbols.clone()
+        };
+        let hidden = if source.options.memray_frames {
+            0
+        } else {
+            header.skipped_frames_on_main_thread
+        };
+        let shown = resolve(
+            header,
+            &mut self.tables,
+            &self.locations,
+            &threads,
+            &symbols,
+            hidden,
+        )?;
         Ok(Recording {
             metadata: metadata(header, &shown.locations, self.last_time_ms),
             containers,
@@ -308,3 +329,6 @@ fn no_header(name: &str, blocks: &mut Blocks, len: usize) -> Error {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,18 +57,43 @@ pub fn for_each_record(
             record,
         })
         .map_err(Error::Visit)?;
-        let mut visit = Visit { visit, n_events: 0 };
-        let end = match header.file_format {
-            FileFormat::AllAllocations => {
-                let decoder = Decoder::new(&header, offset);
-                Stream::new(decoder, &header, &mut blocks, counters).run(input, &mut visit)?
-            }
-            FileFormat::Aggregated => {
-                let decoder = AggregatedDecoder::new(&header, offset);
-                Stream::new(decoder, &header, &mut blocks, counters).run(input, &mut visit)?
-            }
-        };
-        Ok(end.ending.of_capture(&header, visit.n_events))
+        let end = read_records(&header, input, offset, &mut blocks, counters, visit)?;
+        Ok(end.ending)
+    })
+}
+
+/// How the records of a capture end, and how many there were.
+pub(crate) struct RecordsEnd {
+    pub(crate) ending: Ending,
+    pub(crate) n_records: u64,
+    /// Allocations and deallocations.
+    pub(crate) n_events: u64,
+}
+
+/// Calls `visit` with every record but the trailer; `input` are the first bytes after the header.
+pub(crate) fn read_records(
+    header: &Header,
+    input: Vec<u8>,
+    offset: u64,
+    blocks: &mut Blocks,
+    counters: &Counters,
+    visit: impl FnMut(RecordAt<'_>) -> io::Result<()>,
+) -> Result<RecordsEnd, Error> {
+    let mut visit = Visit { visit, n_events: 0 };
+    let end = match header.file_format {
+        FileFormat::AllAllocations => {
+            let decoder = Decoder::new(header, offset);
+            Stream::new(decoder, header, blocks, counters).run(input, &mut visit)?
+        }
+        FileFormat::Aggregated => {
+            let decoder = AggregatedDecoder::new(header, offset);
+            Stream::new(decoder, header, blocks, counters).run(input, &mut visit)?
+        }
+    };
+    Ok(RecordsEnd {
+        ending: end.ending.of_capture(header, visit.n_events),
+        n_records: end.n_records,
+        n_events: visit.n_events,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::call_tree::CallTree;
 use crate::error::Error;
 use crate::frames::{Frame, FrameTable};
 use crate::hybrid::{Merged, NativeStackFrame, PythonFrame, Rule};
-use crate::id::{FrameId, NodeId, StackId, StringId};
+use crate::id::{FrameId, LocationId, NodeId, StackId, StringId};
 use crate::locations::{Location, RecordedLocation};
 use crate::modules::{FROZEN, ModuleOrigin, SearchPaths};
 use crate::native::{NativeFrame, NativeSymbols, SymbolOptions, SymbolSummary, Symbolizer};
@@ -25,7 +25,7 @@ pub(crate) struct Shown {
 }
 
 /// How native stacks were resolved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct NativeResult {
     /// Addresses and modules, resolved or not.
     pub symbols: SymbolSummary,
@@ -33,15 +33,43 @@ pub struct NativeResult {
     pub n_unmerged: u64,
     /// Stacks whose native part is damaged and left out.
     pub n_damaged: u64,
+    /// The native stacks of those that are not merged.
+    pub unmerged: UnmergedStacks,
 }
 
-/// Resolves every stack that allocated.
+/// Native stacks that stand beside the Python ones, not among them.
+///
+/// * Source: `capture-format.md`, 13.1: such a stack is shown as Python's alone, as memray does it, so
+///   that figures by stack stay comparable
+#[derive(Debug, Clone, Default)]
+pub struct UnmergedStacks {
+    /// The native stacks, whole: with the profiler's own frames.
+    pub stacks: CallTree<FrameId>,
+    /// The native stack of each location that has one, by location.
+    pub by_location: Vec<(LocationId, NodeId)>,
+}
+
+impl UnmergedStacks {
+    /// Adds the stack of the location with this index; `native` is innermost first.
+    fn add(&mut self, index: usize, native: &[NativeStackFrame]) -> Result<(), Error> {
+        let mut node = CallTree::<FrameId>::ROOT;
+        for frame in native.iter().rev() {
+            node = self.stacks.intern(node, frame.frame)?;
+        }
+        let location = LocationId::new(index).ok_or(Error::TooMany { what: "locations" })?;
+        self.by_location.push((location, node));
+        Ok(())
+    }
+}
+
+/// Resolves every stack that allocated. The `hidden` outermost frames of the main thread are left out.
 pub(crate) fn resolve(
     header: &Header,
     tables: &mut Tables,
     locations: &[(RecordedLocation, u64)],
     threads: &[Thread],
     symbols: &SymbolOptions,
+    hidden: u64,
 ) -> Result<Shown, Error> {
     let mut resolver = Resolver {
         // Formats that leave lines to us always name the Python version.
@@ -57,10 +85,11 @@ pub(crate) fn resolve(
         thread.is_some_and(|thread| Some(thread.id) == header.main_thread_id)
     };
     let (nodes, native) = if header.native_traces {
-        let (nodes, native) = resolver.hybrid_nodes(header, tables, locations, is_main, symbols)?;
+        let hidden_of = |key: &RecordedLocation| if is_main(key) { hidden } else { 0 };
+        let (nodes, native) =
+            resolver.hybrid_nodes(header, tables, locations, hidden_of, symbols)?;
         (nodes, Some(native))
     } else {
-        let hidden = header.skipped_frames_on_main_thread;
         (
             resolver.python_nodes(tables, locations, is_main, hidden)?,
             None,
@@ -163,13 +192,14 @@ impl Resolver {
         Ok(nodes)
     }
 
-    /// The node to show of each location, with native frames between the Python ones.
+    /// The node to show of each location, with native frames between the Python ones, without as many
+    /// outermost Python frames as `hidden_of` says.
     fn hybrid_nodes(
         &mut self,
         header: &Header,
         tables: &mut Tables,
         locations: &[(RecordedLocation, u64)],
-        is_main: impl Fn(&RecordedLocation) -> bool,
+        hidden_of: impl Fn(&RecordedLocation) -> u64,
         symbols: &SymbolOptions,
     ) -> Result<(Vec<NodeId>, NativeResult), Error> {
         let rule = if header.version.has_main_thread() {
@@ -191,7 +221,7 @@ impl Resolver {
         };
         let mut nodes = Vec::with_capacity(locations.len());
         let (mut python, mut native) = (Vec::new(), Vec::new());
-        for (key, _) in locations {
+        for (index, (key, _)) in locations.iter().enumerate() {
             python.clear();
             for frame in tables.stacks.stack(key.node) {
                 let id = self.frame(tables, frame)?;
@@ -216,20 +246,18 @@ impl Resolver {
                 }
                 None => result.n_damaged += 1,
             }
-            let hidden = if is_main(key) {
-                header.skipped_frames_on_main_thread
-            } else {
-                0
-            };
             let merged = rule.merge(
                 &python,
                 &native,
-                usize::try_from(hidden).unwrap_or(usize::MAX),
+                usize::try_from(hidden_of(key)).unwrap_or(usize::MAX),
             );
             let stack = match merged {
                 Merged::Hybrid(stack) => stack,
                 Merged::PythonOnly(stack) => {
-                    result.n_unmerged += u64::from(!native.is_empty());
+                    if !native.is_empty() {
+                        result.n_unmerged += 1;
+                        result.unmerged.add(index, &native)?;
+                    }
                     stack
                 }
             };

@@ -2,18 +2,20 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use lz4_flex::frame::FrameDecoder;
 
 use crate::error::Error;
+use crate::lz4::Lz4Reader;
 
 /// Bytes that should be a capture: a file, standard input, or any reader.
 pub struct Source {
     pub(crate) name: String,
     pub(crate) reader: Box<dyn Read + Send>,
     pub(crate) len: Option<u64>,
+    /// Where the file's end can be looked at.
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// What a capture is wrapped in.
@@ -50,6 +52,7 @@ impl Source {
                 name,
                 reader: Box::new(file),
                 len,
+                path: len.map(|_| path.to_owned()),
             }),
             Err(source) => Err(Error::Open { name, source }),
         }
@@ -68,6 +71,7 @@ impl Source {
             name: name.into(),
             reader: Box::new(reader),
             len: None,
+            path: None,
         }
     }
 
@@ -114,7 +118,7 @@ pub(crate) fn unwrap_containers(mut reader: Box<dyn Read + Send>) -> io::Result<
         };
         let whole = Cursor::new(start).chain(reader);
         reader = match container {
-            Some(Container::Lz4) => Box::new(FrameDecoder::new(whole)),
+            Some(Container::Lz4) => Box::new(Lz4Reader::new(whole)),
             Some(Container::Gzip) => Box::new(MultiGzDecoder::new(whole)),
             None => {
                 return Ok(Unwrapped {

@@ -85,6 +85,8 @@ pub(crate) struct Stream<'a, D> {
     has_trailer: bool,
     blocks: &'a mut Blocks,
     counters: &'a Counters,
+    /// Records that were decoded and may not be whole: none or one.
+    n_dropped: u64,
 }
 
 /// How the data ended.
@@ -117,6 +119,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
             has_trailer,
             blocks,
             counters,
+            n_dropped: 0,
         }
     }
 
@@ -142,7 +145,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
         };
         Ok(End {
             ending,
-            n_records: self.decoder.n_records(),
+            n_records: self.decoder.n_records().saturating_sub(self.n_dropped),
             data_after_trailer,
         })
     }
@@ -178,7 +181,7 @@ impl<'a, D: Decoding> Stream<'a, D> {
                 if !self.blocks.only_zeros_follow(behind()) {
                     *data_after_trailer = Some(self.decoder.offset());
                 }
-                return Ok(Step::End(Ending::Complete));
+                return Ok(Step::End(self.at_trailer()));
             }
             if self.has_trailer
                 && input.get(after - 1) == Some(&0)
@@ -186,11 +189,26 @@ impl<'a, D: Decoding> Stream<'a, D> {
                 && self.blocks.only_zeros_follow(behind())
             {
                 // The record may be half written, its other half still zero.
+                self.n_dropped = 1;
                 let record = self.decoder.n_records().saturating_sub(1);
                 return Ok(Step::End(self.ended_without_trailer(offset, record)));
             }
             visitor.record(record, offset, self.decoder.thread_id())?;
             window = rest;
+        }
+    }
+
+    /// The end record was read, and what follows it, which may be where the checksum of all that came
+    /// before proves damage.
+    fn at_trailer(&mut self) -> Ending {
+        match self.blocks.error.take() {
+            Some(error) if error.kind() != ErrorKind::UnexpectedEof => Ending::Corrupt {
+                offset: self.decoder.offset(),
+                record: self.decoder.n_records(),
+                reason: error.to_string(),
+            },
+            // A file that is cut behind the end record has lost nothing.
+            _ => Ending::Complete,
         }
     }
 

@@ -73,7 +73,7 @@ impl Visitor<AggregatedDecoder> for SumReader {
                 self.frames.insert(frame.frame_id, frame.push.into());
             }
             AggregatedRecord::CodeObject(code) => self.tables.code_object(&code, offset)?,
-            AggregatedRecord::NativeTrace(trace) => self.tables.native.trace(trace),
+            AggregatedRecord::NativeTrace(trace) => self.tables.native_trace(trace, offset),
             AggregatedRecord::MemoryMapStart => self.tables.native.start_map(),
             AggregatedRecord::SegmentHeader(header) => self.tables.native.image(&header),
             AggregatedRecord::Segment(segment) => self.tables.native.segment(segment),

@@ -85,6 +85,12 @@ impl Tables {
         }
     }
 
+    pub(crate) fn native_trace(&mut self, trace: NativeTrace, offset: u64) {
+        if !self.native.trace(trace) {
+            self.warnings.add(WarningKind::UndefinedNativeStack, offset);
+        }
+    }
+
     /// The stack that `frame` makes of `parent`'s.
     pub(crate) fn stack(
         &mut self,
@@ -130,10 +136,24 @@ pub(crate) struct NativeRecords {
 }
 
 impl NativeRecords {
-    pub(crate) fn trace(&mut self, trace: NativeTrace) {
+    /// Adds a node of the tree; `false` if its caller does not come before it.
+    pub(crate) fn trace(&mut self, trace: NativeTrace) -> bool {
+        let is_defined = !self.is_used || self.is_defined(trace.parent);
         if self.is_used {
             self.traces.0.push(trace);
         }
+        is_defined
+    }
+
+    /// Whether there is such a node by now, or it is the empty stack.
+    pub(crate) fn is_defined(&self, node: u64) -> bool {
+        node <= self.n_nodes()
+    }
+
+    /// Nodes that are defined by now; they have the numbers from 1 on.
+    #[inline]
+    pub(crate) fn n_nodes(&self) -> u64 {
+        self.traces.0.len() as u64
     }
 
     pub(crate) fn start_map(&mut self) {

@@ -7,8 +7,9 @@ pub struct Warning {
     pub kind: WarningKind,
     /// How often, at least 1.
     pub count: u64,
-    /// Offset of the first such record in the (decompressed) capture.
-    pub first_offset: u64,
+    /// Offset of the first such record in the (decompressed) capture; `None` where no one record
+    /// shows it.
+    pub first_offset: Option<u64>,
 }
 
 /// What can be odd.
@@ -25,6 +26,13 @@ pub enum WarningKind {
     DataAfterTrailer,
     /// The header counts other records than there are.
     WrongRecordCount,
+    /// A block of 16 bytes or more does not lie at a multiple of 16, which C promises on every
+    /// 64-bit system, or a mapping does not start at a page.
+    MisalignedBlock,
+    /// A native stack, or its caller, was never defined.
+    UndefinedNativeStack,
+    /// Something was freed that lies within a block that is never freed.
+    FreeWithinBlock,
 }
 
 impl WarningKind {
@@ -34,7 +42,12 @@ impl WarningKind {
     pub fn casts_doubt(self) -> bool {
         matches!(
             self,
-            Self::UndefinedFrame | Self::DataAfterTrailer | Self::WrongRecordCount
+            Self::UndefinedFrame
+                | Self::DataAfterTrailer
+                | Self::WrongRecordCount
+                | Self::MisalignedBlock
+                | Self::UndefinedNativeStack
+                | Self::FreeWithinBlock
         )
     }
 }
@@ -47,6 +60,13 @@ impl std::fmt::Display for WarningKind {
             Self::DuplicateDefinition => "a frame was defined twice, the first definition stands",
             Self::DataAfterTrailer => "data follows the end of the capture and was ignored",
             Self::WrongRecordCount => "the header counts other records than the capture holds",
+            Self::MisalignedBlock => {
+                "a block lies at an address where no allocator puts it: the capture is damaged at this record or before"
+            }
+            Self::UndefinedNativeStack => "a native stack was never defined",
+            Self::FreeWithinBlock => {
+                "a block holds something else that was freed while it was live: the capture is damaged"
+            }
         })
     }
 }
@@ -56,13 +76,13 @@ impl std::fmt::Display for WarningKind {
 pub(crate) struct Warnings(Vec<Warning>);
 
 impl Warnings {
-    pub(crate) fn add(&mut self, kind: WarningKind, offset: u64) {
+    pub(crate) fn add(&mut self, kind: WarningKind, offset: impl Into<Option<u64>>) {
         match self.0.iter_mut().find(|w| w.kind == kind) {
             Some(warning) => warning.count += 1,
             None => self.0.push(Warning {
                 kind,
                 count: 1,
-                first_offset: offset,
+                first_offset: offset.into(),
             }),
         }
     }

@@ -13,6 +13,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, UNIX_EPOCH};
 
 use memreport_ingest::native::{
     MemoryMapsBuilder, ModuleFaultKind, NativeFrame, NativeSymbols, SymbolOptions, Symbolizer,
@@ -443,6 +444,48 @@ fn a_file_with_other_segments_is_not_used() {
         ..enabled()
     };
     assert_debugged(&library, &options);
+}
+
+/// A build with other code can have the same segments: then only its time tells.
+#[test]
+fn a_file_that_was_modified_after_the_capture_is_used_and_named() {
+    let Some(library) = Library::compile(&["-g"]) else {
+        return;
+    };
+    let root = tempfile::tempdir().unwrap();
+    let below = root.path().join(library.path.strip_prefix("/").unwrap());
+    fs::create_dir_all(below.parent().unwrap()).unwrap();
+    fs::copy(&library.path, &below).unwrap();
+    fs::remove_file(&library.path).unwrap();
+    let captured = 1_700_000_000_000;
+    let (_, outer) = library
+        .functions
+        .iter()
+        .find(|(name, _)| name == OUTER)
+        .unwrap();
+    let ips: Vec<_> = outer.clone().map(|at| at + BIAS + 1).collect();
+    let modified = |seconds: u64, captured_until_ms| {
+        let time = UNIX_EPOCH + Duration::from_secs(seconds);
+        let file = fs::File::options().write(true).open(&below).unwrap();
+        file.set_modified(time).unwrap();
+        let options = SymbolOptions {
+            sysroot: Some(root.path().into()),
+            captured_until_ms,
+            ..enabled()
+        };
+        let symbols = symbols(&[(&library.path, &library.segments)], &ips, options);
+        let summary = symbols.summary();
+        assert_eq!((summary.n_unresolved, &summary.faults[..]), (0, &[][..]));
+        summary.modified.clone()
+    };
+    let path = library.path.display().to_string();
+    assert_eq!(modified(1_700_000_001, Some(captured)), [path]);
+    assert!(modified(1_700_000_000, Some(captured)).is_empty());
+    assert!(modified(1_600_000_000, Some(captured)).is_empty());
+    assert!(
+        modified(1_700_000_001, None).is_empty(),
+        "it is not known when"
+    );
 }
 
 #[test]

@@ -14,15 +14,16 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
         doubts.push(format!("{}{}", profile.ending, extent(profile)));
     }
     for warning in &profile.warnings {
-        let times = if warning.count == 1 {
-            "once"
-        } else {
-            &format!("{} times, first", format_count(warning.count))
+        let times = match warning.count {
+            1 => "once".to_owned(),
+            n => format!("{} times", format_count(n)),
         };
-        doubts.push(format!(
-            "{} ({times} at byte {})",
-            warning.kind, warning.first_offset
-        ));
+        let place = match (warning.first_offset, warning.count) {
+            (None, _) => String::new(),
+            (Some(offset), 1) => format!(" at byte {offset}"),
+            (Some(offset), _) => format!(", first at byte {offset}"),
+        };
+        doubts.push(format!("{} ({times}{place})", warning.kind));
     }
     let unseen = profile.counts.implicit_frees + profile.counts.implicit_unmaps;
     if unseen > 0 {
@@ -63,10 +64,21 @@ fn native_doubts(native: &NativeResult, doubts: &mut Vec<String>) {
             format_count(more as u64)
         ));
     }
+    let modified = &symbols.modified;
+    doubts.extend(modified.iter().take(MAX_MODULES).map(|path| {
+        format!("{path}: the file was modified after the capture was made, its symbols may not fit")
+    }));
+    let more = modified.len().saturating_sub(MAX_MODULES);
+    if more > 0 {
+        doubts.push(format!(
+            "{} more modules were modified after the capture was made",
+            format_count(more as u64)
+        ));
+    }
     if native.n_unmerged > 0 {
         doubts.push(format!(
             "{} native stacks do not show where Python frames belong (a stripped or missing interpreter?): those stacks have their \
-             Python frames only",
+             Python frames only, and `export --format json` has the native ones beside them",
             format_count(native.n_unmerged)
         ));
     }

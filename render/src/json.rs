@@ -10,6 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::inspection::ending_name;
 use crate::stacks::{Numbering, frame, thread_id};
 use crate::{Error, Output};
 
@@ -33,6 +34,13 @@ impl Output for Json {
         for &node in stacks.things() {
             for frame in profile.call_tree.stack(node) {
                 frames.number(frame);
+            }
+        }
+        if let Some(native) = &profile.native {
+            for &(_, node) in &native.unmerged.by_location {
+                for frame in native.unmerged.stacks.stack(node) {
+                    frames.number(frame);
+                }
             }
         }
         let tables = Tables {
@@ -95,6 +103,7 @@ impl Tables<'_> {
             let section = known.then(|| self.temporal(leak_intervals, None));
             map.serialize_entry("temporal_leaks", &section)?;
         }
+        map.serialize_entry("unmerged_stacks", &self.unmerged())?;
         map.serialize_entry("frames", &self.frames())?;
         map.serialize_entry("stacks", &Stacks(self))?;
         map.end()
@@ -177,6 +186,44 @@ impl Tables<'_> {
         }
     }
 
+    /// The native stacks that stand beside the Python ones: by thread, with what is live at the peak and
+    /// left over. `None` without native stacks.
+    fn unmerged(&self) -> Option<Vec<UnmergedRow>> {
+        let unmerged = &self.profile.native.as_ref()?.unmerged;
+        let whole = self.profile.slices.whole_run();
+        let by_location = |view: &View| {
+            let rows = view.rows().iter().map(|row| (row.location, row.tally));
+            rows.collect::<BTreeMap<LocationId, Tally>>()
+        };
+        let peak = by_location(&View::peak(self.profile, whole));
+        let leaks = by_location(&View::leaks(self.profile, whole));
+        let mut rows = BTreeMap::<(Key, NodeId), [Tally; 2]>::new();
+        for &(location, native) in &unmerged.by_location {
+            let Some(key) = self.key(location, false) else {
+                continue;
+            };
+            let sums = rows.entry((key, native)).or_default();
+            for (sum, tallies) in sums.iter_mut().zip([&peak, &leaks]) {
+                let tally = tallies.get(&location).copied().unwrap_or_default();
+                sum.bytes += tally.bytes;
+                sum.allocations += tally.allocations;
+            }
+        }
+        let row = |((key, native), [peak, leaks]): ((Key, NodeId), [Tally; 2])| {
+            let (thread, allocator, stack, _) = self.row_start(key);
+            let frames = unmerged.stacks.stack(native);
+            (
+                thread,
+                allocator,
+                stack,
+                frames.filter_map(|id| self.frames.get(id)).collect(),
+                (peak.bytes, peak.allocations),
+                (leaks.bytes, leaks.allocations),
+            )
+        };
+        Some(rows.into_iter().map(row).collect())
+    }
+
     fn row_start(&self, (thread, stack, allocator): Key) -> RowStart {
         let hybrid = self.profile.native.is_some().then_some(stack);
         (
@@ -205,6 +252,16 @@ struct Parts<T> {
 
 /// A row's start, bytes, allocations.
 type Row = (i128, &'static str, usize, Option<usize>, u64, u64);
+
+/// Thread, allocator, stack, native frames innermost first; bytes and allocations at the peak, left over.
+type UnmergedRow = (
+    i128,
+    &'static str,
+    usize,
+    Vec<usize>,
+    (u64, u64),
+    (u64, u64),
+);
 
 #[derive(Serialize)]
 struct Section {
@@ -321,12 +378,11 @@ fn metadata(profile: &Profile) -> Value {
 }
 
 pub(crate) fn damage(profile: &Profile) -> Value {
-    let (kind, offset) = match &profile.ending {
-        Ending::Complete => ("complete", None),
-        Ending::Interrupted { offset } => ("interrupted", Some(*offset)),
-        Ending::Truncated { offset, .. } => ("truncated", Some(*offset)),
-        Ending::Corrupt { offset, .. } => ("corrupt", Some(*offset)),
-        _ => ("unknown", None),
+    let offset = match &profile.ending {
+        Ending::Interrupted { offset }
+        | Ending::Truncated { offset, .. }
+        | Ending::Corrupt { offset, .. } => Some(*offset),
+        _ => None,
     };
     let warnings: Vec<Value> = profile
         .warnings
@@ -334,7 +390,7 @@ pub(crate) fn damage(profile: &Profile) -> Value {
         .map(|w| json!({ "text": w.kind.to_string(), "count": w.count, "first_offset": w.first_offset }))
         .collect();
     json!({
-        "ending": kind,
+        "ending": ending_name(&profile.ending),
         "text": profile.ending.to_string(),
         "offset": offset,
         "bytes_read": (!profile.ending.is_complete()).then_some(profile.bytes_read),
@@ -357,6 +413,7 @@ fn native(native: &NativeResult) -> Value {
         "unmapped": symbols.n_unmapped,
         "modules": symbols.n_modules,
         "faults": faults,
+        "modified": symbols.modified,
         "unmerged_stacks": native.n_unmerged,
         "damaged_stacks": native.n_damaged,
     })

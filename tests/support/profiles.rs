@@ -26,13 +26,10 @@ pub(crate) fn profile_in(corpus: &Corpus, name: &str, options: &Options) -> Prof
     profile_of(&corpus.bytes(name), options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The names of the repository's captures that hold every event: all but the aggregated ones, and the
-/// one that is cut within its only compressed block.
+/// The names of the repository's captures that hold every event: all but the aggregated ones.
 pub(crate) fn captures_of_events() -> Vec<String> {
     let names = Corpus::own().entries().into_iter().map(|entry| entry.name);
-    names
-        .filter(|name| name != "v13-cut" && !name.contains("aggregate"))
-        .collect()
+    names.filter(|name| !name.contains("aggregate")).collect()
 }
 
 /// The names of the repository's aggregated captures.

@@ -133,6 +133,7 @@ mod tests {
             sysroot: Some("/root".into()),
             symbol_paths: vec!["/symbols".into()],
             enabled: true,
+            ..SymbolOptions::default()
         };
         let paths = |image: &[u8], options: &_| -> Vec<String> {
             let paths = image_paths(image, options).into_iter();

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use object::{ReadCache, ReadRef};
 
@@ -76,13 +77,17 @@ pub(super) fn checksum(path: &Path) -> Result<u32, FileFault> {
 #[derive(Debug)]
 pub(super) struct Contents {
     cache: ReadCache<File>,
+    /// When the file was modified last, in milliseconds since the epoch, if the system knows.
+    pub(super) modified_ms: Option<i64>,
     left: Cell<u64>,
 }
 
 impl Contents {
     pub(super) fn open(path: &Path) -> Result<Self, FileFault> {
+        let file = open(path)?;
         Ok(Self {
-            cache: ReadCache::new(open(path)?),
+            modified_ms: modified_ms(&file),
+            cache: ReadCache::new(file),
             left: Cell::new(MAX_READ),
         })
     }
@@ -90,6 +95,12 @@ impl Contents {
     pub(super) fn bytes(&self) -> Bytes<'_> {
         Bytes(self)
     }
+}
+
+fn modified_ms(file: &File) -> Option<i64> {
+    let modified = file.metadata().ok()?.modified().ok()?;
+    let since_epoch = modified.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since_epoch.as_millis()).ok()
 }
 
 /// The bytes of [`Contents`], as parsers want them. Reads fail once too much was read.

@@ -19,6 +19,8 @@ pub(super) struct Resolved {
     pub(super) frames: Vec<Box<[NativeFrame]>>,
     pub(super) n_unresolved: u64,
     pub(super) fault: Option<ModuleFaultKind>,
+    /// Whether the file that was used was modified after the capture was made.
+    pub(super) is_modified: bool,
 }
 
 /// Resolves sorted addresses of a module.
@@ -27,10 +29,15 @@ pub(super) fn resolve(image: &Image, addresses: &[u64], options: &SymbolOptions)
         true => look_up_safely(image, addresses, options),
         false => Ok(Found::default()),
     };
-    let (found, mut fault) = match found {
-        Ok(found) => (found.frames, found.fault),
-        Err(fault) => (Vec::new(), Some(fault)),
-    };
+    let found = found.unwrap_or_else(|fault| Found {
+        fault: Some(fault),
+        ..Found::default()
+    });
+    let Found {
+        frames: found,
+        mut fault,
+        is_modified,
+    } = found;
     let mut n_unresolved = 0;
     let placeholder = Placeholder::new(image);
     let mut found = found.into_iter();
@@ -49,6 +56,7 @@ pub(super) fn resolve(image: &Image, addresses: &[u64], options: &SymbolOptions)
         frames,
         n_unresolved,
         fault,
+        is_modified,
     }
 }
 
@@ -81,6 +89,7 @@ struct Found {
     /// In the order of the addresses, empty for those that are not known.
     frames: Vec<Vec<NativeFrame>>,
     fault: Option<ModuleFaultKind>,
+    is_modified: bool,
 }
 
 fn look_up_safely(
@@ -146,6 +155,10 @@ fn look_up_at(
     Ok(Found {
         frames,
         fault: fault.map(ModuleFaultKind::NoDebugInformation),
+        is_modified: contents
+            .modified_ms
+            .zip(options.captured_until_ms)
+            .is_some_and(|(modified, captured)| modified > captured),
     })
 }
 

@@ -17,6 +17,9 @@ pub struct SymbolSummary {
     pub n_modules: u64,
     /// Modules without symbols, by path. Empty if symbolication is off.
     pub faults: Vec<ModuleFault>,
+    /// Paths of modules whose files have the segments that were mapped, but were modified after the
+    /// capture was made: it does not name their builds, so their symbols may be those of others.
+    pub modified: Vec<String>,
 }
 
 /// A module that symbols are missing of. Its text is a warning.

@@ -7,7 +7,9 @@ use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::module;
-use super::{ImageId, MemoryMaps, ModuleFault, NativeFrame, SymbolOptions, SymbolSummary};
+use super::{
+    ImageId, MemoryMaps, ModuleFault, ModuleFaultKind, NativeFrame, SymbolOptions, SymbolSummary,
+};
 
 /// Resolves addresses of a capture.
 #[derive(Debug)]
@@ -40,11 +42,21 @@ impl Symbolizer {
         let frames = DashMap::default();
         let resolved: Vec<_> = by_image
             .par_iter()
-            .map(|(id, addresses)| self.resolve_image(*id, addresses, &frames))
+            .filter_map(|(id, addresses)| self.resolve_image(*id, addresses, &frames))
             .collect();
-        let n_unresolved = resolved.iter().map(|(n, _)| n).sum();
-        let faults = resolved.into_iter().filter_map(|(_, fault)| fault);
-        let mut faults: Vec<_> = faults.collect();
+        let n_unresolved = resolved.iter().map(|module| module.n_unresolved).sum();
+        let modified = resolved.iter().filter(|module| module.is_modified);
+        let mut modified: Vec<String> = modified.map(|module| module.path.clone()).collect();
+        modified.sort();
+        modified.dedup();
+        let fault = |module: ResolvedModule| {
+            Some(ModuleFault {
+                kind: module.fault?,
+                path: module.path,
+                n_unresolved: module.n_unresolved,
+            })
+        };
+        let mut faults: Vec<_> = resolved.into_iter().filter_map(fault).collect();
         faults.sort_by(|a, b| a.path.cmp(&b.path));
         let summary = SymbolSummary {
             n_addresses: frames.len() as u64,
@@ -52,6 +64,7 @@ impl Symbolizer {
             n_unmapped,
             n_modules: by_image.len() as u64,
             faults,
+            modified,
         };
         NativeSymbols {
             maps: Arc::clone(&self.maps),
@@ -83,28 +96,33 @@ impl Symbolizer {
         (by_image.collect(), unmapped.len() as u64)
     }
 
-    /// Adds the frames at addresses of an image. Returns how many are not resolved, and why.
+    /// Adds the frames at addresses of an image.
     fn resolve_image(
         &self,
         id: ImageId,
         addresses: &[u64],
         frames: &Frames,
-    ) -> (u64, Option<ModuleFault>) {
-        let Some(image) = self.maps.image(id) else {
-            return (0, None);
-        };
+    ) -> Option<ResolvedModule> {
+        let image = self.maps.image(id)?;
         let resolved = module::resolve(image, addresses, &self.options);
         for (&address, found) in addresses.iter().zip(resolved.frames) {
             frames.insert((id, address), found);
         }
-        let n_unresolved = resolved.n_unresolved;
-        let fault = resolved.fault.map(|kind| ModuleFault {
+        Some(ResolvedModule {
             path: String::from_utf8_lossy(&image.path).into_owned(),
-            kind,
-            n_unresolved,
-        });
-        (n_unresolved, fault)
+            n_unresolved: resolved.n_unresolved,
+            fault: resolved.fault,
+            is_modified: resolved.is_modified,
+        })
     }
+}
+
+/// What is to be said of a module, once its frames are known.
+struct ResolvedModule {
+    path: String,
+    n_unresolved: u64,
+    fault: Option<ModuleFaultKind>,
+    is_modified: bool,
 }
 
 type Frames = DashMap<(ImageId, u64), Box<[NativeFrame]>, FxBuildHasher>;
