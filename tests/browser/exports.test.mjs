@@ -37,8 +37,11 @@ for (const name of ['v13-etl', 'v13-synthetic-badutf8', 'v13-synthetic-paths', '
     const { page, problems, close } = await open(url, { acceptDownloads: true });
     await settled(page);
     const png = await saved(page, 'png');
-    assert.deepEqual([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-    assert.ok(png.readUInt32BE(16) > 1000 && png.readUInt32BE(20) > 300, 'as large as the page');
+    const picture = await page.evaluate(async (bytes) => {
+      const { width, height } = await createImageBitmap(new Blob([Uint8Array.from(bytes)], { type: 'image/png' }));
+      return { width, height };
+    }, [...png]);
+    assert.ok(picture.width > 1300 && picture.height > 300, 'as large as the graph');
 
     const svg = (await saved(page, 'svg')).toString();
     const shapes = await page.evaluate((text) => {
@@ -54,5 +57,30 @@ for (const name of ['v13-etl', 'v13-synthetic-badutf8', 'v13-synthetic-paths', '
     assert.equal(rows.slice(1).reduce((sum, row) => sum + Number(row[0]), 0), profile.metadata.peak_memory);
     assert.deepEqual(problems, []);
     await close();
+  });
+}
+
+/** WCAG 2: how well two colours can be told apart, 1 to 21. */
+function contrast(a, b) {
+  const luminance = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`labels can be read on every frame: ${colorScheme}`, async () => {
+    for (const [name, query] of [['v13-webapp', ''], ['v13-webapp', 'json'], ['v13-native-cpp', '']]) {
+      const { url } = report(name);
+      const { page, close } = await open(url, { colorScheme, acceptDownloads: true });
+      await page.locator('#search').fill(query);
+      const svg = (await saved(page, 'svg')).toString();
+      const fills = new Set([...svg.matchAll(/<rect [^>]*fill="(#\w{6})"/g)].map((match) => match[1]));
+      const [, text] = /<text [^>]*fill="(#\w{6})"/.exec(svg);
+      assert.ok(fills.size > 4);
+      for (const fill of fills) assert.ok(contrast(fill, text) >= 4.5, `${text} on ${fill}: ${contrast(fill, text)}`);
+      await close();
+    }
   });
 }

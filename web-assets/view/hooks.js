@@ -7,7 +7,7 @@
  */
 export function installHooks(page) {
   const { rows, nodes, frames, snapshots } = page.model.meta.counts;
-  const { slices, wholeRun } = page.limits;
+  const { slices, wholeRun, temporary } = page.limits;
   const last = slices - 1;
   /** @param {number} slice */
   const clamp = (slice) => Math.min(last, Math.max(0, Math.trunc(slice) || 0));
@@ -31,21 +31,18 @@ export function installHooks(page) {
      * @param {number} lo
      * @param {number} hi
      */
-    async setRange(lo, hi) {
-      if (!wholeRun) page.change({ lo: clamp(lo), hi: Math.max(clamp(lo), clamp(hi)) });
-      await nextFrame();
-    },
+    setRange: (lo, hi) => hooks.set({ lo, hi }),
     /** @param {Mode} mode */
-    async setMode(mode) {
-      page.change({ mode });
-      await nextFrame();
-    },
+    setMode: (mode) => hooks.set({ mode }),
     /**
-     * Changes any of what an address keeps.
+     * Changes any of what an address keeps; what this report cannot have is left as it is.
      * @param {Partial<import('../core/state.js').State>} change
      */
-    async set(change) {
-      page.change(change);
+    async set({ lo, hi, ...change }) {
+      if (change.mode === 'temporary' && !temporary) delete change.mode;
+      const { state } = page;
+      const first = wholeRun ? state.lo : clamp(lo ?? state.lo);
+      page.change({ ...change, lo: first, hi: wholeRun ? state.hi : Math.max(first, clamp(hi ?? state.hi)) });
       await nextFrame();
     },
     /** @returns {import('../core/state.js').State} a copy */
