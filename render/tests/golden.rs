@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::aggregate::{Profile, Selection};
+use memreport_render::aggregate::{Profile, Question, Selection};
 use memreport_render::{
-    Extent, Form, FunctionOrder, Html, Json, Speedscope, StatsJson, StatsText, Summary, Tree, Units,
+    Extent, Form, FunctionOrder, Html, Json, Speedscope, StatsJson, StatsMarkdown, StatsText,
+    Summary, Table, TableFormat, Tree, Units,
 };
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 16] = [
+const GOLDEN: [(&str, &str); 18] = [
     ("html", "two-threads"),
     ("html", "v13-spike"),
     ("json", "two-threads"),
@@ -33,6 +34,8 @@ const GOLDEN: [(&str, &str); 16] = [
     ("summary", "two-threads-json"),
     ("summary", "two-threads-markdown"),
     ("summary", "v13-spike"),
+    ("stats", "two-threads-markdown"),
+    ("table", "two-threads"),
     ("tree", "two-threads"),
     ("tree", "two-threads-json"),
     ("tree", "two-threads-markdown"),
@@ -250,6 +253,13 @@ fn statistics_are_these() {
     for (name, profile, top) in [("two-threads", two_threads(), 2), ("v13-spike", spike(), 3)] {
         check("stats", name, &written(&StatsText { top, units }, &profile));
     }
+    let markdown = StatsMarkdown {
+        top: 1,
+        units,
+        budget: None,
+    };
+    let report = written(&markdown, &two_threads());
+    check("stats", "two-threads-markdown", &report);
     let report = written(&StatsJson { top: 2 }, &two_threads());
     let document: Value = serde_json::from_str(&report).expect("it is JSON");
     check("stats", "two-threads-json", &pretty(&document, 0));
@@ -317,6 +327,20 @@ fn summaries_and_trees_are_these() {
         let document: Value = serde_json::from_str(&report).expect("it is JSON");
         check(folder, name, &pretty(&document, 0));
     }
+}
+
+#[test]
+fn tables_are_these() {
+    let selection = Selection {
+        split_threads: true,
+        ..Selection::default()
+    };
+    let table = Table {
+        selection: selection.asking(Question::Leaks),
+        format: TableFormat::Csv,
+        units: Units::Iec,
+    };
+    check("table", "two-threads", &written(&table, &two_threads()));
 }
 
 #[test]
