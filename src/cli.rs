@@ -1,10 +1,10 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
-use memreport_render::Units;
 use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
+use memreport_render::{Extent, Form, FunctionOrder, TableFormat, Units};
 
 /// Reports from captures of the memray profiler.
 ///
@@ -23,6 +23,9 @@ Examples:
   memreport build out.bin --leaks                the same, asking first what was left over
   memreport export out.bin --format speedscope   for https://www.speedscope.app
   memreport stats out.bin --json                 totals and top locations, as memray's stats --json
+  memreport summary out.bin                      which functions hold the memory, in the terminal
+  memreport tree out.bin --leaks                 which calls lead to what was left over
+  memreport table out.bin -o table.html          a row for each stack, to sort and search
   memreport info out.bin                         what the capture is
 
 Exit codes:
@@ -38,6 +41,12 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Show statistics of all allocations: sizes, allocators, locations, modules
     Stats(StatsArgs),
+    /// Show which functions allocate, in a table that fits the terminal
+    Summary(SummaryArgs),
+    /// Show the heaviest paths of the call tree
+    Tree(TreeArgs),
+    /// Write a row for each stack: a page to sort and search, CSV or TSV
+    Table(TableArgs),
     /// Show what a capture is, how it ended and what is recoverable, from its start and its end
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
@@ -239,12 +248,179 @@ pub(crate) struct StatsArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// As Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+
     #[command(flatten)]
     pub(crate) units: UnitsArgs,
 
     /// Where it goes, replacing what is there
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SummaryArgs {
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// What functions are ordered by, largest first
+    #[arg(long, value_enum, value_name = "ORDER", default_value_t = Sort::Own)]
+    pub(crate) sort: Sort,
+
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TreeArgs {
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TableArgs {
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Where it goes, replacing what is there; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// The format [default: that of FILE's ending; for standard output CSV]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<TableFormatArg>,
+
+    #[command(flatten)]
+    pub(crate) units: UnitsArgs,
+
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum TableFormatArg {
+    /// A page that opens from disk
+    Html,
+    /// Values with commas between them
+    Csv,
+    /// Values with tabs between them
+    Tsv,
+}
+
+impl TableArgs {
+    /// The format that is asked for, or that the file's name tells.
+    pub(crate) fn format(&self) -> Option<TableFormat> {
+        let named = || {
+            let ending = self.output.extension().and_then(|ending| ending.to_str());
+            match ending.map(str::to_ascii_lowercase).as_deref() {
+                Some("html" | "htm") => Some(TableFormat::Html),
+                Some("csv") => Some(TableFormat::Csv),
+                Some("tsv") => Some(TableFormat::Tsv),
+                _ => (self.output == Path::new("-")).then_some(TableFormat::Csv),
+            }
+        };
+        match self.format {
+            Some(TableFormatArg::Html) => Some(TableFormat::Html),
+            Some(TableFormatArg::Csv) => Some(TableFormat::Csv),
+            Some(TableFormatArg::Tsv) => Some(TableFormat::Tsv),
+            None => named(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Sort {
+    /// Bytes that they allocate themselves
+    Own,
+    /// Bytes that they and what they call allocate
+    Total,
+    /// Allocations that they and what they call make
+    Count,
+}
+
+impl From<Sort> for FunctionOrder {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Own => Self::Own,
+            Sort::Total => Self::Total,
+            Sort::Count => Self::Count,
+        }
+    }
+}
+
+/// In what form, and how much of it, a report of many rows is written.
+#[derive(Debug, Args)]
+pub(crate) struct FormArgs {
+    /// Show N rows at most [default: as many as make 40 lines; with --json or --budget, all]
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse_positive)]
+    pub(crate) num_rows: Option<usize>,
+
+    /// Show all rows
+    #[arg(long, conflicts_with = "num_rows")]
+    pub(crate) all: bool,
+
+    /// As Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+
+    /// As JSON; documented in render/SCHEMA.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) budget: BudgetArgs,
+
+    #[command(flatten)]
+    pub(crate) units: UnitsArgs,
+
+    /// Where it goes, replacing what is there
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+}
+
+/// What outputs for agents and chats take.
+#[derive(Debug, Args)]
+pub(crate) struct BudgetArgs {
+    /// Write at most SIZE bytes of Markdown or JSON, like 8k or 1M: the largest rows, and how many
+    /// are omitted with how many bytes
+    #[arg(long, value_name = "SIZE", value_parser = parse_budget)]
+    pub(crate) budget: Option<usize>,
+}
+
+impl FormArgs {
+    pub(crate) fn extent(&self) -> Extent {
+        match self.num_rows {
+            Some(n) => Extent::Rows(n),
+            None if self.all || self.json || self.budget.budget.is_some() => Extent::All,
+            None => Extent::Screen,
+        }
+    }
+
+    /// The form, in text of so many columns.
+    pub(crate) fn form(&self, columns: usize) -> Form {
+        let budget = self.budget.budget;
+        if self.markdown {
+            Form::Markdown { budget }
+        } else if self.json {
+            Form::Json { budget }
+        } else {
+            Form::Text { columns }
+        }
+    }
 }
 
 /// What outputs for people take.
@@ -290,6 +466,26 @@ pub(crate) struct RecordsArgs {
     /// End with 0, not 3, when the capture is damaged or truncated
     #[arg(long)]
     pub(crate) allow_truncated: bool,
+}
+
+/// Smallest budget: what no total goes beyond.
+const MIN_BUDGET: usize = 1000;
+
+/// Bytes, in multiples of 1000 with k or M.
+fn parse_budget(text: &str) -> Result<usize, String> {
+    let units = [("k", 1000), ("K", 1000), ("M", 1_000_000)];
+    let unit = units
+        .iter()
+        .find_map(|&(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    let number: usize = number
+        .parse()
+        .map_err(|_| "it must be a number of bytes, like 8000, 8k or 1M")?;
+    match number.checked_mul(unit) {
+        Some(bytes) if bytes >= MIN_BUDGET => Ok(bytes),
+        Some(_) => Err(format!("it must be at least {MIN_BUDGET} bytes")),
+        None => Err("it is too large".to_owned()),
+    }
 }
 
 fn parse_positive(text: &str) -> Result<usize, String> {

@@ -5,6 +5,7 @@ mod hints;
 mod output;
 mod progress;
 mod run;
+mod screen;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,9 @@ fn main() -> ExitCode {
         Command::Build(args) => run::build(args),
         Command::Export(args) => run::export(args),
         Command::Stats(args) => run::stats(args),
+        Command::Summary(args) => run::summary(args),
+        Command::Tree(args) => run::tree(args),
+        Command::Table(args) => run::table(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };

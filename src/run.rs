@@ -10,13 +10,15 @@ use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{Counters, Source, for_each_record, inspect};
 use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
 use memreport_render::{
-    FirstView, Html, Json, Output, Speedscope, StatsJson, StatsText, Units, doubts, format_bytes,
-    format_count, inspection_json, inspection_text, record_json,
+    FirstView, Html, Json, Output, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table,
+    Tree, Units, doubts, format_bytes, format_count, inspection_json, inspection_text, record_json,
 };
 
 use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
+use crate::cli::{FormArgs, SummaryArgs, TableArgs, TreeArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
+use crate::screen;
 
 /// How a command ended that gave what was asked for.
 pub(crate) enum Outcome {
@@ -66,7 +68,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         .collect::<Result<_>>()?;
     written.into_iter().try_for_each(output::Written::publish)?;
     if !args.read.quiet {
-        say(&summary(&profile, &page));
+        say(&page_summary(&profile, &page));
     }
     Ok(outcome(&args.read, &profile))
 }
@@ -91,16 +93,88 @@ pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
     refuse_capture(&args.read, &args.output)?;
+    let budget = args.budget.budget;
+    if budget.is_some() && !args.markdown {
+        bail!("--budget needs --markdown");
+    }
     let profile = read(&args.read, Question::default())?;
     let top = args.num_largest;
+    let units = Units::from(&args.units);
     let output: Box<dyn Output> = if args.json {
         Box::new(StatsJson { top })
+    } else if args.markdown {
+        Box::new(StatsMarkdown { top, units, budget })
     } else {
-        let units = Units::from(&args.units);
         Box::new(StatsText { top, units })
     };
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
+}
+
+pub(crate) fn summary(args: &SummaryArgs) -> Result<Outcome> {
+    if args.selection.inverted {
+        bail!("--inverted does not apply to a list of functions");
+    }
+    check_form(&args.form)?;
+    let form = &args.form;
+    let summary = Summary {
+        selection: args.selection.selection()?,
+        order: args.sort.into(),
+        extent: form.extent(),
+        units: Units::from(&form.units),
+        form: form.form(screen::columns(&form.output)),
+    };
+    write_selected(&args.read, &summary.selection, &summary, &form.output)
+}
+
+pub(crate) fn tree(args: &TreeArgs) -> Result<Outcome> {
+    check_form(&args.form)?;
+    let form = &args.form;
+    let tree = Tree {
+        selection: args.selection.selection()?,
+        extent: form.extent(),
+        units: Units::from(&form.units),
+        form: form.form(screen::columns(&form.output)),
+    };
+    write_selected(&args.read, &tree.selection, &tree, &form.output)
+}
+
+fn check_form(form: &FormArgs) -> Result<()> {
+    if form.budget.budget.is_some() && !form.markdown && !form.json {
+        bail!("--budget needs --markdown or --json");
+    }
+    Ok(())
+}
+
+pub(crate) fn table(args: &TableArgs) -> Result<Outcome> {
+    if args.selection.inverted {
+        bail!("--inverted does not apply to a table of stacks");
+    }
+    let Some(format) = args.format() else {
+        bail!(
+            "{} does not end in .html, .csv or .tsv: say which with --format",
+            args.output.display()
+        );
+    };
+    let table = Table {
+        selection: args.selection.selection()?,
+        format,
+        units: Units::from(&args.units),
+    };
+    write_selected(&args.read, &table.selection, &table, &args.output)
+}
+
+/// Reads the capture and writes what is selected of it.
+fn write_selected(
+    args: &ReadArgs,
+    selection: &Selection,
+    output: &dyn Output,
+    path: &Path,
+) -> Result<Outcome> {
+    refuse_capture(args, path)?;
+    let profile = read(args, selection.question)?;
+    output::write(output, &profile, path)?.publish()?;
+    Ok(outcome(args, &profile))
 }
 
 pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
@@ -194,7 +268,7 @@ fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {
     }
 }
 
-fn summary(profile: &Profile, page: &Path) -> String {
+fn page_summary(profile: &Profile, page: &Path) -> String {
     let allocations = if profile.is_aggregated {
         String::new()
     } else {

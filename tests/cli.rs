@@ -383,6 +383,136 @@ fn stats_say_where_modules_are_guessed_and_what_is_doubtful() {
 }
 
 #[test]
+fn summaries_and_trees_fit_the_terminal() {
+    let desk = Desk::with("v13-etl");
+    for command in ["summary", "tree"] {
+        let ran = desk.run(&format!("{command} out.bin")).ends(DONE);
+        assert_eq!(ran.stderr, "");
+        assert_eq!(ran.text().lines().count(), 40, "{}", ran.text());
+        assert!(
+            ran.text()
+                .starts_with("Peak: 1.6 MiB (1,665,049 bytes) in 458 allocations\n\n")
+        );
+        assert!(ran.text().contains(" more, "), "{}", ran.text());
+        let longest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+        assert_eq!(longest(ran.text()), Some(80));
+        let mut narrow = desk.command();
+        narrow.env("COLUMNS", "50").args([command, "out.bin"]);
+        let narrow = Ran::from(narrow.output().unwrap()).ends(DONE);
+        assert_eq!(longest(narrow.text()), Some(50));
+        let few = desk.run(&format!("{command} out.bin -n 3")).ends(DONE);
+        assert!(few.text().lines().count() <= 7, "{}", few.text());
+        let all = desk.run(&format!("{command} out.bin --all")).ends(DONE);
+        assert!(all.text().lines().count() > 100);
+        assert!(!all.text().contains(" more, "));
+        desk.run(&format!("{command} out.bin -n 0"))
+            .ends(UNREADABLE)
+            .says(&["at least 1"]);
+    }
+}
+
+#[test]
+fn summaries_are_sorted_as_asked() {
+    let desk = Desk::with("v13-etl");
+    let column = |sort: &str| -> Vec<Value> {
+        let key = match sort {
+            "own" => "own_bytes",
+            "total" => "bytes",
+            _ => "allocations",
+        };
+        let ran = desk.run(&format!("summary out.bin --json --sort {sort}"));
+        let document = ran.ends(DONE).json();
+        let functions = document["functions"].as_array().unwrap().iter();
+        functions.map(|of| of[key].clone()).collect()
+    };
+    for sort in ["own", "total", "count"] {
+        let column = column(sort);
+        assert!(
+            column.is_sorted_by_key(|value| std::cmp::Reverse(value.as_u64())),
+            "{sort}"
+        );
+    }
+    desk.run("summary out.bin --inverted")
+        .ends(UNREADABLE)
+        .says(&["--inverted does not apply"]);
+}
+
+#[test]
+fn budgets_are_of_markdown_and_json() {
+    let desk = Desk::with("v13-webapp");
+    for arguments in [
+        "summary out.bin --markdown",
+        "summary out.bin --json",
+        "tree out.bin --markdown",
+        "tree out.bin --json",
+        "stats out.bin -n 1000 --markdown",
+    ] {
+        let len = |budget: &str| {
+            desk.run(&format!("{arguments} --budget {budget}"))
+                .ends(DONE)
+                .stdout
+                .len()
+        };
+        assert!(
+            (1500..=2000).contains(&len("2k")),
+            "{arguments}: {}",
+            len("2k")
+        );
+        assert!(
+            (7000..=8000).contains(&len("8000")),
+            "{arguments}: {}",
+            len("8000")
+        );
+        assert!(len("1M") > 8000, "{arguments}");
+    }
+    for (arguments, said) in [
+        ("summary out.bin --budget 8k", "needs --markdown or --json"),
+        ("stats out.bin --json --budget 8k", "needs --markdown"),
+        ("tree out.bin --json --budget 999", "at least 1000 bytes"),
+        ("tree out.bin --json --budget 8q", "a number of bytes"),
+        ("tree out.bin --json --markdown", "cannot be used with"),
+    ] {
+        desk.run(arguments).ends(UNREADABLE).says(&[said]);
+    }
+}
+
+#[test]
+fn tables_have_the_format_of_their_name() {
+    let desk = Desk::with("v13-threads");
+    desk.run("table out.bin -o t.csv").ends(DONE);
+    desk.run("table out.bin -o t.tsv").ends(DONE);
+    desk.run("table out.bin -o t.html").ends(DONE);
+    let csv = desk.run("table out.bin -o -").ends(DONE);
+    assert!(
+        csv.text()
+            .starts_with("thread,size,allocator,count,location\nmerged thread,")
+    );
+    assert_eq!(desk.read("t.csv"), csv.stdout);
+    assert!(desk.read("t.tsv").starts_with(b"thread\tsize\t"));
+    assert!(desk.read("t.html").starts_with(b"<!doctype html>"));
+    let split = desk
+        .run("table out.bin -o x --format csv --split-threads --leaks")
+        .ends(DONE);
+    assert_eq!((split.stdout.len(), split.stderr.as_str()), (0, ""));
+    let split = String::from_utf8(desk.read("x")).unwrap();
+    assert!(
+        split.lines().skip(1).all(|line| line.starts_with("0x")),
+        "{split}"
+    );
+    for (arguments, said) in [
+        ("table out.bin -o y", "say which with --format"),
+        ("table out.bin", "--output"),
+        (
+            "table out.bin -o out.bin --format csv",
+            "is the capture itself",
+        ),
+        ("table out.bin -o - --inverted", "does not apply"),
+    ] {
+        desk.run(arguments).ends(UNREADABLE).says(&[said]);
+    }
+}
+
+#[test]
 fn info_shows_the_header() {
     let desk = Desk::with("v13-nocompress");
     let ran = desk.run("info out.bin").ends(DONE).says(&[]);
@@ -1096,6 +1226,9 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         "build out.bin -q -o -",
         "stats out.bin",
         "stats out.bin --json",
+        "summary out.bin --all",
+        "tree out.bin --all",
+        "table out.bin -o -",
         "info out.bin",
         "--help",
     ] {

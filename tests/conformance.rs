@@ -7,13 +7,16 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use memreport_aggregate::Options;
+use memreport_aggregate::{Options, Profile, Selection};
 use memreport_ingest::native::SymbolOptions;
+use memreport_render::{Extent, Form, FunctionOrder, Summary, Units};
 use serde_json::Value;
 
 use support::captures::{Corpus, Entry};
-use support::figures::{Difference, compare, compare_speedscope, compare_stats};
-use support::profiles::{assert_none, json, profile_in, speedscope, stats, thinned};
+use support::figures::{
+    Difference, compare, compare_speedscope, compare_stats, index, threads_add_up,
+};
+use support::profiles::{assert_none, json, profile_in, report, speedscope, stats, thinned};
 
 /// A fault of memray that shows in our captures.
 struct Fault {
@@ -383,4 +386,97 @@ fn every_figure_of_captures_beside_the_checkout_is_memrays_or_a_named_fault() {
     let corpus = Corpus::at(folder);
     let entries = corpus.entries();
     Score::of(&corpus, &entries).check("captures beside the checkout");
+}
+
+/// Own bytes, bytes and allocations by function and file.
+type Functions = BTreeMap<(String, String), (u64, u64, u64)>;
+
+/// What `memray summary` shows of its rows of the peak, if it showed all of them: it stops after the rows
+/// that make 95 % of the bytes. Native stacks are not compared: their names depend on the machine.
+fn memrays_functions(oracle: &Value) -> Functions {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let frames = list(&oracle["frames"]);
+    let stacks = list(&oracle["stacks"]);
+    let mut functions = Functions::new();
+    for row in list(&oracle["high_water_mark"]["merged"]["rows"]) {
+        let (bytes, allocations) = (row[4].as_u64().unwrap(), row[5].as_u64().unwrap());
+        let stack = list(&stacks[index(&row[2])]);
+        let names = stack.iter().map(|frame| {
+            let frame = &frames[index(frame)];
+            (text(&frame[0]), text(&frame[1]))
+        });
+        let mut names: Vec<_> = names.collect();
+        if names.is_empty() {
+            names.push(("???".to_owned(), "???".to_owned()));
+        }
+        functions.entry(names[0].clone()).or_default().0 += bytes;
+        for name in names.into_iter().collect::<BTreeSet<_>>() {
+            let of = functions.entry(name).or_default();
+            of.1 += bytes;
+            of.2 += allocations;
+        }
+    }
+    functions
+}
+
+fn our_functions(profile: &Profile) -> Functions {
+    let summary = Summary {
+        selection: Selection::default(),
+        order: FunctionOrder::Own,
+        extent: Extent::All,
+        units: Units::Iec,
+        form: Form::Json { budget: None },
+    };
+    let document: Value = serde_json::from_slice(&report(profile, &summary)).unwrap();
+    let functions = document["functions"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let functions = functions.map(|of| {
+        let [own, bytes, allocations] =
+            ["own_bytes", "bytes", "allocations"].map(|key| of[key].as_u64().unwrap());
+        let name = (text(&of["function"]), text(&of["file"]));
+        (name, (own, bytes, allocations))
+    });
+    functions.collect()
+}
+
+#[test]
+fn summaries_are_memrays_where_its_rows_are_right() {
+    let corpus = Corpus::own();
+    let wrong_rows: BTreeSet<&str> = FAULTS
+        .iter()
+        .flat_map(|fault| fault.shows)
+        .filter(|(_, figures, difference)| {
+            figures.contains(&PEAK_ROWS[0]) && *difference != Difference::Lines
+        })
+        .flat_map(|(captures, _, _)| captures.iter().copied())
+        .collect();
+    let mut n_compared = 0;
+    for Entry { name, .. } in corpus.entries() {
+        let oracle = corpus.oracle(&name);
+        if !memray_opens(&oracle)
+            || wrong_rows.contains(name.as_str())
+            || oracle["high_water_mark"]["merged"].is_null()
+            || !threads_add_up(&oracle, "high_water_mark")
+            || oracle["metadata"]["has_native_traces"] == true
+        {
+            continue;
+        }
+        let profile = profile_in(&corpus, &name, &without_symbols());
+        let (ours, memrays) = (our_functions(&profile), memrays_functions(&oracle));
+        let names = ours
+            .keys()
+            .chain(memrays.keys())
+            .collect::<BTreeSet<_>>()
+            .into_iter();
+        let different = names.filter(|name| ours.get(*name) != memrays.get(*name));
+        let different = different.map(|of| (name.as_str(), of, ours.get(of), memrays.get(of)));
+        assert_none(
+            &different.collect::<Vec<_>>(),
+            "functions differ: ours, memray's",
+        );
+        n_compared += 1;
+    }
+    println!("{n_compared} summaries equal memray's");
+    assert!(n_compared > 80, "captures were lost");
 }

@@ -78,6 +78,11 @@ fn the_modules_that_know_no_page() {
 }
 
 #[test]
+fn the_page_of_a_table_in_a_browser() {
+    node_test(true, &[root().join("tests/browser/table.test.mjs")]);
+}
+
+#[test]
 fn the_page_in_a_browser() {
     let files = std::fs::read_dir(root().join("tests/browser")).unwrap();
     let mut tests: Vec<PathBuf> = files

@@ -29,7 +29,8 @@ const SOURCE_FOLDERS: [&str; 5] = ["Include", "Objects", "Modules", "Python", "c
 /// Whether the frame belongs to the interpreter's machinery of calling.
 ///
 /// Source: `semantics.md`, section 12.2
-fn is_cpython_internal(function: &str, file: &str) -> bool {
+#[must_use]
+pub fn is_cpython_internal(function: &str, file: &str) -> bool {
     let named = function.contains("PyEval_EvalFrameEx")
         || function.contains("_PyEval_EvalFrameDefault")
         || (function.starts_with("_TAIL_CALL_") && function.contains(".llvm."))

@@ -13,6 +13,7 @@
 mod error;
 mod filter;
 pub mod frame_class;
+mod functions;
 mod histogram;
 mod interval_table;
 mod ledger;
@@ -25,6 +26,7 @@ mod sizes;
 mod slices;
 mod stats;
 mod sums;
+mod tally_tree;
 mod thin;
 mod unknown_frees;
 mod view;
@@ -33,10 +35,12 @@ pub use memreport_ingest as ingest;
 
 pub use error::Error;
 pub use filter::Filter;
+pub use functions::FunctionRow;
 pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};
 pub use profile::{Counts, Options, Profile, RssPeak, read_profile};
 pub use selection::{Moment, Question, Row, Selected, Selection};
 pub use slices::{SliceRange, Slices};
 pub use stats::{OrderBy, Stats};
+pub use tally_tree::{Step, TallyNode, TallyTree};
 pub use view::{View, ViewRow};

@@ -16,6 +16,14 @@ pub(crate) fn write_pretty(value: &impl Serialize, mut out: &mut dyn Write) -> R
     Ok(())
 }
 
+/// Writes a value on one line, and the line's end.
+pub(crate) fn write_line(value: &impl Serialize, mut out: &mut dyn Write) -> Result<(), Error> {
+    let formatter = Ascii(CompactFormatter);
+    value.serialize(&mut Serializer::with_formatter(&mut out, formatter))?;
+    writeln!(out)?;
+    Ok(())
+}
+
 /// A formatter that writes all characters but those of ASCII as escapes.
 struct Ascii<F>(F);
 

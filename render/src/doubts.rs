@@ -43,6 +43,16 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
     doubts
 }
 
+/// A capital first, a full stop last.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
 /// Modules that are named one by one.
 const MAX_MODULES: usize = 5;
 

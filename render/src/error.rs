@@ -15,6 +15,14 @@ pub enum Error {
     /// The profile has no answer to what is asked.
     #[error(transparent)]
     NoAnswer(#[from] AggregateError),
+    /// The report would be longer than it may be.
+    #[error("{needed} bytes are needed for the totals alone, and {budget} are allowed")]
+    Budget {
+        /// Bytes that are allowed.
+        budget: usize,
+        /// Bytes that the shortest form takes.
+        needed: usize,
+    },
     /// The viewer compiled into this program cannot be put together.
     #[error("the viewer cannot be linked: {file}:{line}: {what}")]
     Link {

@@ -6,6 +6,7 @@ mod meta;
 mod payload;
 mod policy;
 mod shown;
+mod table_page;
 
 use std::io::Write;
 
@@ -20,10 +21,13 @@ use encoding::{SMALLEST, section};
 use linker::{Module, link};
 use shown::Shown;
 
+pub(crate) use table_page::write_table_page;
+
 static CORE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/core");
 static VIEW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/view");
 const BOOT: &str = include_str!("../../web-assets/boot.js");
 const MAIN: &str = include_str!("../../web-assets/main.js");
+const TABLE_PAGE: &str = include_str!("../../web-assets/table_page.js");
 const STYLE: &str = include_str!("../../web-assets/style.css");
 const TEMPLATE: &str = include_str!("../../web-assets/index.hbs");
 
@@ -91,20 +95,24 @@ fn shell(profile: &Profile, viewer: &str) -> Result<String, Error> {
         out.write_all(viewer.as_bytes())
     })?;
     let style = STYLE.trim();
-    let mut handlebars = Handlebars::new();
-    handlebars.set_strict_mode(true);
     let values = json!({
         "title": title(profile),
         "summary": summary(profile),
-        "csp": policy::policy([&boot, viewer], style),
+        "csp": policy::policy(&[&boot, viewer], style),
         "style": style,
         "boot": boot,
         "viewer": String::from_utf8_lossy(&packed_viewer),
         "payload": MARKER,
     });
-    handlebars
+    handlebars()
         .render_template(TEMPLATE, &values)
         .map_err(|error| Error::Template(Box::new(error)))
+}
+
+fn handlebars() -> Handlebars<'static> {
+    let mut handlebars = Handlebars::new();
+    handlebars.set_strict_mode(true);
+    handlebars
 }
 
 fn modules() -> Vec<Module<'static>> {
@@ -125,7 +133,11 @@ fn modules() -> Vec<Module<'static>> {
         path: format!("{folder}/{path}"),
         source,
     });
-    let entries = [entry("boot.js", BOOT), entry("main.js", MAIN)];
+    let entries = [
+        entry("boot.js", BOOT),
+        entry("main.js", MAIN),
+        entry("table_page.js", TABLE_PAGE),
+    ];
     entries.into_iter().chain(modules).collect()
 }
 
@@ -155,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_viewer_links() {
-        for entry in ["boot.js", "main.js"] {
+        for entry in ["boot.js", "main.js", "table_page.js"] {
             let script = link(&modules(), entry).unwrap();
             assert!(!script.contains("import "), "imports are resolved");
             assert!(!script.contains("/**"), "comments are left out");

@@ -6,27 +6,39 @@
 mod ascii_json;
 mod doubts;
 mod error;
+mod form;
+mod heading;
 mod html;
 mod inspection;
 mod json;
+mod markdown;
+mod prune;
 mod records;
 mod selection;
 mod speedscope;
 mod stacks;
 mod stats;
+mod summary;
+mod table;
+mod terminal;
 mod text;
+mod tree;
 mod units;
 
 pub use memreport_aggregate as aggregate;
 
 pub use doubts::doubts;
 pub use error::Error;
+pub use form::{Extent, Form};
 pub use html::{FirstView, Html};
 pub use inspection::{inspection_json, inspection_text};
 pub use json::Json;
 pub use records::record_json;
 pub use speedscope::Speedscope;
-pub use stats::{StatsJson, StatsText};
+pub use stats::{StatsJson, StatsMarkdown, StatsText};
+pub use summary::{FunctionOrder, Summary};
+pub use table::{Table, TableFormat};
+pub use tree::Tree;
 pub use units::{Units, format_bytes, format_count, format_duration};
 
 use aggregate::{Profile, frame_class};

@@ -18,6 +18,36 @@ pub(crate) fn answerable(selection: &Selection, profile: &Profile) -> Vec<Questi
     questions.into_iter().flatten().collect()
 }
 
+/// What a question is called.
+pub(crate) fn name(question: Question) -> &'static str {
+    match question {
+        Question::Peak => "peak",
+        Question::Leaks => "leaks",
+        Question::Temporary { .. } => "temporary",
+    }
+}
+
+/// What is selected, in words, and its total to the byte.
+pub(crate) fn title(selected: &Selected<'_>, units: Units) -> String {
+    let question = match selected.question() {
+        Question::Peak => "Peak".to_owned(),
+        Question::Leaks => "Left over".to_owned(),
+        Question::Temporary { threshold } => format!("Temporary (threshold {threshold})"),
+    };
+    let range = if selected.is_whole_run() {
+        ""
+    } else {
+        " in the range"
+    };
+    let Tally { bytes, allocations } = selected.total();
+    format!(
+        "{question}{range}: {} ({} bytes) in {} allocations",
+        format_bytes(bytes, units),
+        format_count(bytes),
+        format_count(allocations)
+    )
+}
+
 /// What the filter left out, in words; `None` if nothing.
 pub(crate) fn left_out(selected: &Selected<'_>, units: Units) -> Option<String> {
     let left_out = selected.left_out();

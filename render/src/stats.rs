@@ -10,7 +10,9 @@ use time::OffsetDateTime;
 
 use crate::ascii_json::write_pretty;
 use crate::doubts::doubts;
+use crate::form::{short_name, short_remarks, within};
 use crate::json::damage;
+use crate::markdown::{code, escaped};
 use crate::text::printable;
 use crate::units::{Units, format_bytes, format_count, format_duration};
 use crate::{Error, Output};
@@ -39,6 +41,17 @@ pub struct StatsText {
     pub top: usize,
     /// Multiples that bytes are shown in.
     pub units: Units,
+}
+
+/// The same as Markdown, for a chat or an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct StatsMarkdown {
+    /// Locations and modules in a list at most. What is omitted is counted.
+    pub top: usize,
+    /// Multiples that bytes are shown in, besides bytes.
+    pub units: Units,
+    /// Bytes that are written at most.
+    pub budget: Option<usize>,
 }
 
 impl Output for StatsJson {
@@ -191,6 +204,159 @@ impl Output for StatsText {
         }
         out.write_all(text.as_bytes())?;
         Ok(())
+    }
+}
+
+impl Output for StatsMarkdown {
+    fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
+        let stats = Stats::new(profile)?;
+        let leaked = leaked(profile)?;
+        let most = self.top.min(stats.locations.len().max(stats.modules.len()));
+        let text = within(self.budget, DETAILS + most, |step| {
+            Ok(self.text(profile, &stats, leaked, step).into_bytes())
+        })?;
+        out.write_all(&text)?;
+        Ok(())
+    }
+}
+
+/// Steps of Markdown before the lists of locations and modules: facts about the run, sizes and allocators.
+const DETAILS: usize = 2;
+
+impl StatsMarkdown {
+    fn text(&self, profile: &Profile, stats: &Stats, leaked: Tally, step: usize) -> String {
+        let mut text = self.totals(profile, stats, leaked);
+        if step > 0 {
+            self.facts(profile, &mut text);
+        }
+        if step >= DETAILS {
+            self.sizes_and_allocators(stats, &mut text);
+        }
+        let n = step.saturating_sub(DETAILS);
+        for (by, name) in [(OrderBy::Bytes, "bytes"), (OrderBy::Allocations, "number")] {
+            let top = stats.top_locations(by, n).into_iter();
+            let rows = top.map(|(frame, tally)| (location(profile, frame), tally));
+            let title = format!("Locations that allocate most, by {name}");
+            markdown_list(
+                &title,
+                &rows.collect::<Vec<_>>(),
+                &stats.locations,
+                &mut text,
+            );
+        }
+        let guessed = if stats.modules_are_guessed {
+            ", guessed from their paths"
+        } else {
+            ""
+        };
+        for (by, name) in [(OrderBy::Bytes, "bytes"), (OrderBy::Allocations, "number")] {
+            let top = stats.top_modules(by, n).into_iter();
+            let rows =
+                top.map(|(module, tally)| (profile.strings.text(module).into_owned(), tally));
+            let title = format!("Modules that allocate most, by {name}{guessed}");
+            markdown_list(&title, &rows.collect::<Vec<_>>(), &stats.modules, &mut text);
+        }
+        text
+    }
+
+    fn totals(&self, profile: &Profile, stats: &Stats, leaked: Tally) -> String {
+        let exact = |bytes| {
+            format!(
+                "{} ({} bytes)",
+                format_bytes(bytes, self.units),
+                format_count(bytes)
+            )
+        };
+        let tally = |of: Tally| {
+            format!(
+                "{} in {} allocations",
+                exact(of.bytes),
+                format_count(of.allocations)
+            )
+        };
+        format!(
+            "- allocated: {}\n- peak: {}\n- left over: {}\n",
+            tally(stats.total),
+            exact(profile.slices.peak()),
+            tally(leaked)
+        )
+    }
+
+    fn facts(&self, profile: &Profile, text: &mut String) {
+        let metadata = &profile.metadata;
+        if let Some(peak) = profile.rss_peak {
+            let _ = writeln!(
+                text,
+                "- RSS peak: {} bytes at {}; heap then {} bytes",
+                format_count(peak.rss),
+                format_duration(ms(metadata.since_start(peak.time_ms))),
+                format_count(peak.heap)
+            );
+        }
+        let command = code(&short_name(&metadata.command_line));
+        let duration = format_duration(ms(metadata.duration()));
+        let _ = writeln!(text, "- run: {command}, {duration}");
+        for remark in short_remarks(&doubts(profile)) {
+            let _ = writeln!(text, "- doubtful: {}", escaped(&remark));
+        }
+    }
+
+    fn sizes_and_allocators(&self, stats: &Stats, text: &mut String) {
+        let bins = stats.histogram.iter().filter(|bin| bin.allocations > 0);
+        let bins = bins.map(|bin| {
+            let [min, max] = [bin.min_bytes, bin.max_bytes].map(format_count);
+            format!("{min} to {max}: {}", format_count(bin.allocations))
+        });
+        let allocators = stats.by_allocator.iter();
+        let allocators =
+            allocators.map(|&(of, count)| format!("{}: {}", of.name(), format_count(count)));
+        for (title, rows) in [
+            ("Allocations by size in bytes", bins.collect::<Vec<_>>()),
+            ("Allocations by allocator", allocators.collect()),
+        ] {
+            let _ = writeln!(text, "\n**{title}**\n");
+            for row in rows {
+                let _ = writeln!(text, "- {}", escaped(&row));
+            }
+        }
+    }
+}
+
+/// A title, the rows that are shown, and what of all of them is omitted.
+fn markdown_list<K>(title: &str, rows: &[(String, Tally)], all: &[(K, Tally)], text: &mut String) {
+    let sum = |tallies: &mut dyn Iterator<Item = Tally>| {
+        tallies.fold(Tally::default(), |mut sum, tally| {
+            sum.add_all(tally);
+            sum
+        })
+    };
+    let (whole, shown) = (
+        sum(&mut all.iter().map(|(_, tally)| *tally)),
+        sum(&mut rows.iter().map(|(_, tally)| *tally)),
+    );
+    let in_words = |bytes: u64, allocations: u64| {
+        format!(
+            "{} bytes in {} allocations",
+            format_count(bytes),
+            format_count(allocations)
+        )
+    };
+    let _ = writeln!(text, "\n**{title}**\n");
+    for (name, tally) in rows {
+        let size = in_words(tally.bytes, tally.allocations);
+        let _ = writeln!(text, "- {size}: {}", code(&short_name(name)));
+    }
+    let n_omitted = all.len().saturating_sub(rows.len());
+    if n_omitted > 0 {
+        let size = in_words(
+            whole.bytes.wrapping_sub(shown.bytes),
+            whole.allocations.wrapping_sub(shown.allocations),
+        );
+        let _ = writeln!(
+            text,
+            "- omitted: {}, {size}",
+            format_count(n_omitted as u64)
+        );
     }
 }
 

@@ -6,9 +6,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use memreport_render::aggregate::Profile;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::{Html, Json, Speedscope, StatsJson, StatsText, Units};
+use memreport_render::aggregate::{Profile, Question, Selection};
+use memreport_render::{
+    Extent, Form, FunctionOrder, Html, Json, Speedscope, StatsJson, StatsMarkdown, StatsText,
+    Summary, Table, TableFormat, Tree, Units,
+};
 use serde_json::Value;
 
 use support::capture::{
@@ -18,7 +21,7 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 8] = [
+const GOLDEN: [(&str, &str); 18] = [
     ("html", "two-threads"),
     ("html", "v13-spike"),
     ("json", "two-threads"),
@@ -27,6 +30,16 @@ const GOLDEN: [(&str, &str); 8] = [
     ("stats", "two-threads"),
     ("stats", "two-threads-json"),
     ("stats", "v13-spike"),
+    ("summary", "two-threads"),
+    ("summary", "two-threads-json"),
+    ("summary", "two-threads-markdown"),
+    ("summary", "v13-spike"),
+    ("stats", "two-threads-markdown"),
+    ("table", "two-threads"),
+    ("tree", "two-threads"),
+    ("tree", "two-threads-json"),
+    ("tree", "two-threads-markdown"),
+    ("tree", "v13-spike"),
 ];
 
 /// Stands for the version in golden files.
@@ -240,9 +253,94 @@ fn statistics_are_these() {
     for (name, profile, top) in [("two-threads", two_threads(), 2), ("v13-spike", spike(), 3)] {
         check("stats", name, &written(&StatsText { top, units }, &profile));
     }
+    let markdown = StatsMarkdown {
+        top: 1,
+        units,
+        budget: None,
+    };
+    let report = written(&markdown, &two_threads());
+    check("stats", "two-threads-markdown", &report);
     let report = written(&StatsJson { top: 2 }, &two_threads());
     let document: Value = serde_json::from_str(&report).expect("it is JSON");
     check("stats", "two-threads-json", &pretty(&document, 0));
+}
+
+/// In text, with the rows that a screen has; in the other forms, with all.
+fn summary(form: Form, split_threads: bool) -> Summary {
+    Summary {
+        selection: Selection {
+            split_threads,
+            ..Selection::default()
+        },
+        order: FunctionOrder::Own,
+        extent: extent(form),
+        units: Units::Iec,
+        form,
+    }
+}
+
+fn tree(form: Form, split_threads: bool) -> Tree {
+    let Summary {
+        selection,
+        extent,
+        units,
+        form,
+        ..
+    } = summary(form, split_threads);
+    Tree {
+        selection,
+        extent,
+        units,
+        form,
+    }
+}
+
+fn extent(form: Form) -> Extent {
+    match form {
+        Form::Text { .. } => Extent::Rows(12),
+        _ => Extent::All,
+    }
+}
+
+#[test]
+fn summaries_and_trees_are_these() {
+    let text = Form::Text { columns: 80 };
+    let budget = None;
+    let forms = [
+        ("two-threads", two_threads(), text),
+        ("v13-spike", spike(), text),
+        (
+            "two-threads-markdown",
+            two_threads(),
+            Form::Markdown { budget },
+        ),
+    ];
+    for (name, profile, form) in forms {
+        check("summary", name, &written(&summary(form, false), &profile));
+        check("tree", name, &written(&tree(form, false), &profile));
+    }
+    let (json, name) = (Form::Json { budget }, "two-threads-json");
+    for (folder, report) in [
+        ("summary", written(&summary(json, true), &two_threads())),
+        ("tree", written(&tree(json, true), &two_threads())),
+    ] {
+        let document: Value = serde_json::from_str(&report).expect("it is JSON");
+        check(folder, name, &pretty(&document, 0));
+    }
+}
+
+#[test]
+fn tables_are_these() {
+    let selection = Selection {
+        split_threads: true,
+        ..Selection::default()
+    };
+    let table = Table {
+        selection: selection.asking(Question::Leaks),
+        format: TableFormat::Csv,
+        units: Units::Iec,
+    };
+    check("table", "two-threads", &written(&table, &two_threads()));
 }
 
 #[test]

@@ -50,6 +50,13 @@ export function reportOf(capture, name, ...options) {
   return { path, url: pathToFileURL(path).href, profile: JSON.parse(readFileSync(json, 'utf8')) };
 }
 
+/** The address of the page of a capture's table. */
+export function tableOf(name, ...options) {
+  const path = join(folder, `${name}.table.html`);
+  execFileSync(binary, ['table', join(captures, `${name}.bin`), '-q', '-o', path, ...options]);
+  return pathToFileURL(path).href;
+}
+
 /** Opens a page without network; `problems` collects what a user would see in the console. */
 export async function open(url, options = {}) {
   const { page, problems, close } = await visit(url, options);

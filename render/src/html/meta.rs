@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::FirstView;
 use super::payload::Tables;
 use super::shown::TEMPORARY_THRESHOLD;
-use crate::doubts::doubts;
+use crate::doubts::{doubts, sentence};
 use crate::stacks::thread_label;
 
 /// Version of the page's tables.
@@ -61,14 +61,4 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
     }
     meta
-}
-
-/// A capital first, a full stop last.
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
-    format!("{first}{}.", chars.as_str())
 }
