@@ -15,6 +15,12 @@ pub enum Error {
     /// The profile has no answer to what is asked.
     #[error(transparent)]
     NoAnswer(#[from] AggregateError),
+    /// The format holds no number as large.
+    #[error("{value} is too large a number for this format")]
+    TooLarge {
+        /// The number.
+        value: u64,
+    },
     /// The viewer compiled into this program cannot be put together.
     #[error("the viewer cannot be linked: {file}:{line}: {what}")]
     Link {
@@ -32,6 +38,12 @@ pub enum Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
+        Self::Write(error.into())
+    }
+}
+
+impl From<csv::Error> for Error {
+    fn from(error: csv::Error) -> Self {
         Self::Write(error.into())
     }
 }

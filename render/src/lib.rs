@@ -4,10 +4,14 @@
 //! are views of one [`Profile`], so no two can disagree.
 
 mod ascii_json;
+mod collapsed;
+mod csv;
 mod doubts;
 mod error;
+mod gprof2dot;
 mod html;
 mod json;
+mod pprof;
 mod records;
 mod selection;
 mod speedscope;
@@ -18,10 +22,14 @@ mod units;
 
 pub use memreport_aggregate as aggregate;
 
+pub use collapsed::Collapsed;
+pub use csv::Csv;
 pub use doubts::doubts;
 pub use error::Error;
+pub use gprof2dot::Gprof2dot;
 pub use html::{FirstView, Html};
 pub use json::Json;
+pub use pprof::Pprof;
 pub use records::record_json;
 pub use speedscope::Speedscope;
 pub use stats::{StatsJson, StatsText};

@@ -11,12 +11,10 @@ use time::OffsetDateTime;
 use crate::ascii_json::write_pretty;
 use crate::doubts::doubts;
 use crate::json::damage;
+use crate::stacks::NO_STACK;
 use crate::text::printable;
 use crate::units::{Units, format_bytes, format_count, format_duration};
 use crate::{Error, Output};
-
-/// Stands for the location of allocations without a Python stack.
-const NO_STACK: &str = "<stack trace unavailable>";
 
 /// Widest bar of the histogram, in columns.
 const BAR_WIDTH: u64 = 25;

@@ -230,7 +230,11 @@ fn speedscope_files_are_these() {
 
 #[test]
 fn json_exports_are_these() {
-    let report = written(&Json { temporal: true }, &two_threads());
+    let temporal = Json {
+        temporal: true,
+        ..Json::default()
+    };
+    let report = written(&temporal, &two_threads());
     check("json", "two-threads", &json_text(&report, "generator"));
 }
 
