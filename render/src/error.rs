@@ -44,6 +44,9 @@ impl From<serde_json::Error> for Error {
 
 impl From<csv::Error> for Error {
     fn from(error: csv::Error) -> Self {
-        Self::Write(error.into())
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => Self::Write(error),
+            kind => Self::Write(io::Error::other(format!("{kind:?}"))),
+        }
     }
 }

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::Profile;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::{Html, Json, Speedscope, StatsJson, StatsText, Units};
+use memreport_render::aggregate::{Filter, Question, Selection};
+use memreport_render::{
+    Collapsed, Csv, Gprof2dot, Html, Json, Speedscope, StatsJson, StatsText, Units,
+};
 use serde_json::Value;
 
 use support::capture::{
@@ -18,7 +21,10 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 8] = [
+const GOLDEN: [(&str, &str); 11] = [
+    ("collapsed", "two-threads"),
+    ("csv", "two-threads"),
+    ("gprof2dot", "two-threads"),
     ("html", "two-threads"),
     ("html", "v13-spike"),
     ("json", "two-threads"),
@@ -236,6 +242,44 @@ fn json_exports_are_these() {
     };
     let report = written(&temporal, &two_threads());
     check("json", "two-threads", &json_text(&report, "generator"));
+}
+
+#[test]
+fn tables_of_stacks_are_these() {
+    let profile = two_threads();
+    let selection = Selection {
+        split_threads: true,
+        filter: Filter::new(&[], &["^work$".to_owned()]).expect("it is a pattern"),
+        ..Selection::default().asking(Question::Leaks)
+    };
+    let of = |selection: &Selection| {
+        let selection = selection.clone();
+        [
+            written(
+                &Csv {
+                    selection: selection.clone(),
+                },
+                &profile,
+            ),
+            written(
+                &Collapsed {
+                    selection: selection.clone(),
+                },
+                &profile,
+            ),
+            written(&Gprof2dot { selection }, &profile),
+        ]
+    };
+    let whole = of(&Selection::default());
+    let left_out = of(&selection);
+    let mut both = whole.iter().zip(&left_out);
+    for output in ["csv", "collapsed"] {
+        let (peak, rest) = both.next().expect("there are three");
+        check(output, "two-threads", &format!("{peak}\n{rest}"));
+    }
+    let (peak, _) = both.next().expect("there are three");
+    let document: Value = serde_json::from_str(peak).expect("it is JSON");
+    check("gprof2dot", "two-threads", &pretty(&document, 0));
 }
 
 #[test]
