@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use memreport_ingest::SourceFiles;
 use memreport_render::Units;
 use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
 
@@ -55,7 +56,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_positive)]
     pub(crate) max_memory_records: usize,
 
-    /// Read the files of native frames below DIR, for a capture made on another system
+    /// Read the files of native frames and of source below DIR, for a capture made on another system
     #[arg(long, value_name = "DIR")]
     pub(crate) sysroot: Option<PathBuf>,
 
@@ -99,9 +100,33 @@ pub(crate) struct BuildArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
 
+    /// Embed lines of source in the page, from the files as they are here now
+    #[arg(long, value_enum, value_name = "FILES", default_value_t = SourceArg::None)]
+    pub(crate) source: SourceArg,
+
     // Last: its heading is that of all options after it.
     #[command(flatten)]
     pub(crate) also: AlsoArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SourceArg {
+    /// Names and line numbers only
+    None,
+    /// From files of Python frames whose names end in .py
+    Py,
+    /// From files of all frames, also of native ones
+    All,
+}
+
+impl From<SourceArg> for SourceFiles {
+    fn from(source: SourceArg) -> Self {
+        match source {
+            SourceArg::None => Self::None,
+            SourceArg::Py => Self::Python,
+            SourceArg::All => Self::All,
+        }
+    }
 }
 
 /// Outputs beside the page, as `export` and `stats` write them. All are written, or none.

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use memreport_ingest::native::SymbolOptions;
-use memreport_ingest::{Container, Counters, Inspection, Source, for_each_record, inspect};
+use memreport_ingest::{
+    Container, Counters, Inspection, Source, SourceFiles, SourceLineOptions, for_each_record,
+    inspect,
+};
 use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
 use memreport_render::{
     Collapsed, Csv, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope, StatsJson,
@@ -56,7 +59,7 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         }
     }
 
-    let profile = read(&args.read, question)?;
+    let profile = read_with(&args.read, question, args.source.into())?;
     // All of them are written before the first replaces anything.
     let written: Vec<_> = wanted
         .iter()
@@ -165,6 +168,11 @@ fn open(capture: &Path) -> Result<Source> {
 
 /// Reads the capture so that it can answer `question`, and says what is doubtful about it.
 fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
+    read_with(args, question, SourceFiles::None)
+}
+
+/// The same, with lines of source from `files`.
+fn read_with(args: &ReadArgs, question: Question, files: SourceFiles) -> Result<Profile> {
     let source = open(&args.capture)?;
     let symbols = SymbolOptions {
         sysroot: args.sysroot.clone(),
@@ -174,6 +182,10 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
     let defaults = Options::default();
     let options = Options {
         symbols,
+        source_lines: SourceLineOptions {
+            files,
+            sysroot: args.sysroot.clone(),
+        },
         max_memory_records: args.max_memory_records,
         temporary_threshold: match question {
             Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
@@ -191,6 +203,16 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
             "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
              statistics are not in it",
         );
+    }
+    let unread = profile
+        .source_lines
+        .as_ref()
+        .map_or(0, |lines| lines.n_unreadable);
+    if unread > 0 && !args.quiet {
+        say(&format!(
+            "note: {} files of source are not here, or cannot be read",
+            format_count(unread as u64)
+        ));
     }
     for doubt in doubts(&profile) {
         say(&format!("warning: {doubt}"));

@@ -206,6 +206,32 @@ fn build_writes_the_other_outputs_of_the_same_pass() {
 }
 
 #[test]
+fn lines_of_source_are_embedded_only_if_asked_for() {
+    let desk = Desk::with("v13-etl");
+    desk.put("etl.py", "x = 1\n".repeat(99).as_bytes());
+    let built = |options: &str| {
+        let ran = desk.run(&format!("build out.bin -o a.html --json a.json {options}"));
+        let ran = ran.ends(DONE);
+        let document: Value = serde_json::from_slice(&desk.read("a.json")).unwrap();
+        (desk.read("a.html"), document["source"].clone(), ran)
+    };
+    let (plain, source, ran) = built("");
+    assert!(source.is_null());
+    assert!(!ran.stderr.contains("source"), "{}", ran.stderr);
+    assert_eq!(built("--source none").0, plain);
+    let (page, source, ran) = built("--source py");
+    assert_ne!(page, plain);
+    assert_eq!(source["changed"], serde_json::json!(["etl.py"]));
+    assert_eq!(source["read"], 1);
+    assert!(source["unreadable"].as_u64().unwrap() > 10);
+    ran.says(&[
+        "were changed after the capture ended",
+        ": etl.py",
+        "files of source are not here",
+    ]);
+}
+
+#[test]
 fn build_writes_all_that_is_asked_for_or_nothing() {
     // Statistics are not in such a capture, nor are temporary allocations.
     let desk = Desk::with("v13-aggregate");

@@ -21,8 +21,11 @@ mod summary;
 mod symbol_table;
 mod symbolizer;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use debug_file::below;
 
 pub use memory_maps::{Image, ImageId, MemoryMaps, MemoryMapsBuilder};
 pub use summary::{ModuleFault, ModuleFaultKind, SymbolSummary};
@@ -46,6 +49,11 @@ pub struct SymbolOptions {
     pub symbol_paths: Vec<PathBuf>,
     /// Whether files are opened at all. If not, every frame is `module+0xoffset`.
     pub enabled: bool,
+}
+
+/// Opens a file that is not to be trusted, if it is a regular one.
+pub(crate) fn open_regular(path: &Path) -> Option<File> {
+    file::open(path).ok()
 }
 
 /// A function of a native stack. Inlined functions are frames of their own.

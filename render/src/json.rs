@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{Ending, FrameId, LocationId, NativeResult, NodeId, Tally};
+use memreport_aggregate::ingest::{
+    Ending, FrameId, LocationId, NativeResult, NodeId, SourceLines, Tally,
+};
 use memreport_aggregate::{Interval, NEVER, Profile, Question, Selected, Selection, View};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -94,6 +96,9 @@ impl<'a> Tables<'a> {
         )?;
         map.serialize_entry("metadata", &metadata(profile))?;
         map.serialize_entry("damage", &damage(profile))?;
+        if let Some(lines) = &profile.source_lines {
+            map.serialize_entry("source", &source(lines))?;
+        }
         map.serialize_entry("snapshots", &snapshots(profile))?;
         // What an aggregated capture does not say is null.
         let known = !profile.is_aggregated;
@@ -431,6 +436,14 @@ pub(crate) fn damage(profile: &Profile) -> Value {
         "implicit_frees": profile.counts.implicit_frees,
         "implicit_unmaps": profile.counts.implicit_unmaps,
         "unknown_deallocations": profile.counts.unknown_deallocations,
+    })
+}
+
+fn source(lines: &SourceLines) -> Value {
+    json!({
+        "read": lines.n_read,
+        "unreadable": lines.n_unreadable,
+        "changed": lines.changed,
     })
 }
 
