@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use memreport_ingest::SourceFiles;
 use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
 use memreport_render::{Extent, Form, FunctionOrder, TableFormat, Units};
 
@@ -21,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   memreport build out.bin -o report.html         the report, a page to open in a browser
   memreport build out.bin --leaks                the same, asking first what was left over
+  memreport build out.bin --csv a.csv --stats a.json   the page and other outputs, reading once
   memreport export out.bin --format speedscope   for https://www.speedscope.app
   memreport stats out.bin --json                 totals and top locations, as memray's stats --json
   memreport summary out.bin                      which functions hold the memory, in the terminal
@@ -63,7 +65,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_positive)]
     pub(crate) max_memory_records: usize,
 
-    /// Read the files of native frames below DIR, for a capture made on another system
+    /// Read the files of native frames and of source below DIR, for a capture made on another system
     #[arg(long, value_name = "DIR")]
     pub(crate) sysroot: Option<PathBuf>,
 
@@ -93,9 +95,14 @@ pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Show what was left over at the end first, not the peak
-    #[arg(long)]
+    /// Show what was left over at the end, not the peak: first in the page and in speedscope's profiles; alone
+    /// in csv, gprof2dot, collapsed and pprof; in JSON as its selection. Statistics are of everything
+    #[arg(long, conflicts_with = "temporary_allocations")]
     pub(crate) leaks: bool,
+
+    /// The same with what its own thread freed after at most one other allocation
+    #[arg(long)]
+    pub(crate) temporary_allocations: bool,
 
     /// Where the report goes, replacing what is there; - for standard output
     /// [default: the capture's name with .html, in this folder]
@@ -106,13 +113,82 @@ pub(crate) struct BuildArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
 
+    /// Embed lines of source in the page, from the files as they are here now
+    #[arg(long, value_enum, value_name = "FILES", default_value_t = SourceArg::None)]
+    pub(crate) source: SourceArg,
+
+    // Last: its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) also: AlsoArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SourceArg {
+    /// Names and line numbers only
+    None,
+    /// From files of Python frames whose names end in .py
+    Py,
+    /// From files of all frames, also of native ones
+    All,
+}
+
+impl From<SourceArg> for SourceFiles {
+    fn from(source: SourceArg) -> Self {
+        match source {
+            SourceArg::None => Self::None,
+            SourceArg::Py => Self::Python,
+            SourceArg::All => Self::All,
+        }
+    }
+}
+
+/// Outputs beside the page, as `export` and `stats` write them. All are written, or none.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Other outputs of the same reading")]
+pub(crate) struct AlsoArgs {
     /// Write profiles for speedscope too
     #[arg(long, value_name = "FILE")]
     pub(crate) speedscope: Option<PathBuf>,
 
-    /// Write the profile as JSON too
+    /// Write everything as JSON too, as export --format json --temporal
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    /// Write a table of stacks too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Write call chains for gprof2dot too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gprof2dot: Option<PathBuf>,
+
+    /// Write collapsed stacks for flame graph tools too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) collapsed: Option<PathBuf>,
+
+    /// Write a profile for pprof too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pprof: Option<PathBuf>,
+
+    /// Write statistics too: JSON if FILE ends in .json, else text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats: Option<PathBuf>,
+}
+
+impl AlsoArgs {
+    /// Formats of `export` that are asked for, with their files.
+    pub(crate) fn exports(&self) -> impl Iterator<Item = (Format, &PathBuf)> {
+        let files = [
+            (Format::Speedscope, &self.speedscope),
+            (Format::Json, &self.json),
+            (Format::Csv, &self.csv),
+            (Format::Gprof2dot, &self.gprof2dot),
+            (Format::Collapsed, &self.collapsed),
+            (Format::Pprof, &self.pprof),
+        ];
+        let asked = files.into_iter();
+        asked.filter_map(|(format, file)| Some((format, file.as_ref()?)))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -186,6 +262,16 @@ pub(crate) struct SelectionArgs {
     pub(crate) inverted: bool,
 }
 
+impl Format {
+    /// Whether its stacks have one order, whichever way they are shown.
+    pub(crate) fn has_fixed_order(self) -> bool {
+        match self {
+            Self::Json | Self::Csv | Self::Gprof2dot | Self::Pprof => true,
+            Self::Speedscope | Self::Collapsed => false,
+        }
+    }
+}
+
 impl SelectionArgs {
     pub(crate) fn question(&self) -> Question {
         let threshold = self.temporary_allocation_threshold.map(usize::from);
@@ -210,7 +296,7 @@ impl SelectionArgs {
         })
     }
 
-    /// Whether any of these options is there that an output of everything could not follow.
+    /// Whether any of these options is there.
     pub(crate) fn is_given(&self) -> bool {
         self.question() != Question::Peak
             || self.from.is_some()
@@ -233,7 +319,18 @@ pub(crate) enum Format {
     Json,
     /// Profiles for <https://www.speedscope.app>
     Speedscope,
+    /// A row a stack, as memray's transform csv
+    Csv,
+    /// Call chains for gprof2dot -f json, as memray's transform gprof2dot
+    Gprof2dot,
+    /// A line a stack, with its bytes, for flame graph tools
+    Collapsed,
+    /// Gzipped protocol buffers, for go tool pprof
+    Pprof,
 }
+
+/// Entries in the lists of statistics.
+pub(crate) const TOP: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
@@ -241,7 +338,7 @@ pub(crate) struct StatsArgs {
     pub(crate) read: ReadArgs,
 
     /// Show the N locations and modules that allocate most
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = parse_positive)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = TOP, value_parser = parse_positive)]
     pub(crate) num_largest: usize,
 
     /// As JSON: all that `memray stats --json` has, and more; documented in render/SCHEMA.md

@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use memreport_ingest::native::SymbolOptions;
-use memreport_ingest::{Counters, Source, for_each_record, inspect};
+use memreport_ingest::{
+    Counters, Source, SourceFiles, SourceLineOptions, for_each_record, inspect,
+};
 use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
 use memreport_render::{
-    FirstView, Html, Json, Output, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table,
-    Tree, Units, doubts, format_bytes, format_count, inspection_json, inspection_text, record_json,
+    Collapsed, Csv, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope, StatsJson,
+    StatsMarkdown, StatsText, Summary, Table, Tree, Units, doubts, format_bytes, format_count,
+    inspection_json, inspection_text, record_json,
 };
 
-use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
+use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP};
 use crate::cli::{FormArgs, SummaryArgs, TableArgs, TreeArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
@@ -34,24 +37,21 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     };
     let (first_view, question) = if args.leaks {
         (FirstView::Leaks, Question::Leaks)
+    } else if args.temporary_allocations {
+        (FirstView::Temporary, Question::Temporary { threshold: 1 })
     } else {
         (FirstView::Peak, Question::Peak)
     };
-    let html = Html { first_view };
     let selection = Selection::default().asking(question);
-    let speedscope = Speedscope { selection };
-    let json = Json { temporal: true };
-    let mut wanted: Vec<(&Path, &dyn Output)> = vec![(&page, &html)];
-    wanted.extend(
-        args.speedscope
-            .iter()
-            .map(|path| (path.as_path(), &speedscope as &dyn Output)),
-    );
-    wanted.extend(
-        args.json
-            .iter()
-            .map(|path| (path.as_path(), &json as &dyn Output)),
-    );
+    let selection = (question != Question::Peak).then_some(selection);
+    let mut wanted: Vec<(&Path, Box<dyn Output>)> = vec![(&page, Box::new(Html { first_view }))];
+    for (format, path) in args.also.exports() {
+        wanted.push((path, exported(format, selection.clone(), true)));
+    }
+    if let Some(path) = &args.also.stats {
+        let as_json = path.extension().is_some_and(|end| end == "json");
+        wanted.push((path, statistics(as_json, TOP, Units::default())));
+    }
     let mut places = HashSet::new();
     for (path, _) in &wanted {
         refuse_capture(&args.read, path)?;
@@ -60,11 +60,11 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         }
     }
 
-    let profile = read(&args.read, question)?;
+    let profile = read_with(&args.read, question, args.source.into())?;
     // All of them are written before the first replaces anything.
     let written: Vec<_> = wanted
         .iter()
-        .map(|(path, output)| output::write(*output, &profile, path))
+        .map(|(path, output)| output::write(output.as_ref(), &profile, path))
         .collect::<Result<_>>()?;
     written.into_iter().try_for_each(output::Written::publish)?;
     if !args.read.quiet {
@@ -75,20 +75,43 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
     refuse_capture(&args.read, &args.output)?;
-    let output: Box<dyn Output> = match args.format {
-        Format::Json if args.selection.is_given() => {
-            bail!("--format json always holds everything; options of selection do not apply to it")
-        }
-        Format::Json => Box::new(Json {
-            temporal: args.temporal,
-        }),
-        Format::Speedscope => Box::new(Speedscope {
-            selection: args.selection.selection()?,
-        }),
-    };
+    if args.selection.inverted && args.format.has_fixed_order() {
+        bail!("--inverted does not apply to this format, whose stacks are always innermost first");
+    }
+    if args.temporal && !matches!(args.format, Format::Json) {
+        bail!("--temporal applies to --format json only");
+    }
+    let selection = args.selection.selection()?;
+    let selection = args.selection.is_given().then_some(selection);
+    let output = exported(args.format, selection, args.temporal);
     let profile = read(&args.read, args.selection.question())?;
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
+}
+
+/// The peak or, if there is one, a selection in a format. JSON holds both, and with `temporal` sections over
+/// time.
+fn exported(format: Format, selection: Option<Selection>, temporal: bool) -> Box<dyn Output> {
+    let shown = selection.clone().unwrap_or_default();
+    match format {
+        Format::Json => Box::new(Json {
+            temporal,
+            selection,
+        }),
+        Format::Speedscope => Box::new(Speedscope { selection: shown }),
+        Format::Csv => Box::new(Csv { selection: shown }),
+        Format::Gprof2dot => Box::new(Gprof2dot { selection: shown }),
+        Format::Collapsed => Box::new(Collapsed { selection: shown }),
+        Format::Pprof => Box::new(Pprof { selection: shown }),
+    }
+}
+
+fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
+    if as_json {
+        Box::new(StatsJson { top })
+    } else {
+        Box::new(StatsText { top, units })
+    }
 }
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
@@ -100,12 +123,10 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
     let profile = read(&args.read, Question::default())?;
     let top = args.num_largest;
     let units = Units::from(&args.units);
-    let output: Box<dyn Output> = if args.json {
-        Box::new(StatsJson { top })
-    } else if args.markdown {
+    let output = if args.markdown {
         Box::new(StatsMarkdown { top, units, budget })
     } else {
-        Box::new(StatsText { top, units })
+        statistics(args.json, top, units)
     };
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
@@ -224,6 +245,11 @@ fn open(capture: &Path) -> Result<Source> {
 
 /// Reads the capture so that it can answer `question`, and says what is doubtful about it.
 fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
+    read_with(args, question, SourceFiles::None)
+}
+
+/// The same, with lines of source from `files`.
+fn read_with(args: &ReadArgs, question: Question, files: SourceFiles) -> Result<Profile> {
     let source = open(&args.capture)?;
     let symbols = SymbolOptions {
         sysroot: args.sysroot.clone(),
@@ -234,6 +260,10 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
     let defaults = Options::default();
     let options = Options {
         symbols,
+        source_lines: SourceLineOptions {
+            files,
+            sysroot: args.sysroot.clone(),
+        },
         max_memory_records: args.max_memory_records,
         temporary_threshold: match question {
             Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
@@ -252,6 +282,16 @@ fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
             "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
              statistics are not in it",
         );
+    }
+    let unread = profile
+        .source_lines
+        .as_ref()
+        .map_or(0, |lines| lines.n_unreadable);
+    if unread > 0 && !args.quiet {
+        say(&format!(
+            "note: {} files of source are not here, or cannot be read",
+            format_count(unread as u64)
+        ));
     }
     for doubt in doubts(&profile) {
         say(&format!("warning: {doubt}"));

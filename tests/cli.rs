@@ -160,19 +160,153 @@ fn build_writes_the_page_and_says_what_is_in_it() {
 #[test]
 fn build_writes_the_other_outputs_of_the_same_pass() {
     let desk = Desk::with("v13-tick");
-    desk.run("build out.bin -o a.html --speedscope a.speedscope.json --json a.json")
+    let formats = [
+        "collapsed",
+        "csv",
+        "gprof2dot",
+        "json",
+        "pprof",
+        "speedscope",
+    ];
+    let files = formats.map(|format| format!("--{format} a.{format}"));
+    for question in ["", "--leaks", "--temporary-allocations"] {
+        let options = format!("{} --stats a.txt {question}", files.join(" "));
+        desk.run(&format!("build out.bin -o a.html {options}"))
+            .ends(DONE);
+        for format in formats {
+            let temporal = if format == "json" { "--temporal" } else { "" };
+            let exported = desk.run(&format!(
+                "export out.bin --format {format} {temporal} {question}"
+            ));
+            assert_eq!(
+                desk.read(&format!("a.{format}")),
+                exported.ends(DONE).stdout,
+                "{format} {question}"
+            );
+        }
+        assert_eq!(desk.read("a.txt"), desk.run("stats out.bin").stdout);
+    }
+    desk.run("build out.bin -o a.html --stats s.json")
         .ends(DONE);
+    assert_eq!(desk.read("s.json"), desk.run("stats out.bin --json").stdout);
     assert_eq!(
         desk.files(),
-        ["a.html", "a.json", "a.speedscope.json", "out.bin"]
+        [
+            "a.collapsed",
+            "a.csv",
+            "a.gprof2dot",
+            "a.html",
+            "a.json",
+            "a.pprof",
+            "a.speedscope",
+            "a.txt",
+            "out.bin",
+            "s.json"
+        ]
     );
-    let exported = |format: &str| {
-        desk.run(&format!("export out.bin --format {format}"))
-            .ends(DONE)
-            .stdout
+}
+
+#[test]
+fn lines_of_source_are_embedded_only_if_asked_for() {
+    let desk = Desk::with("v13-etl");
+    desk.put("etl.py", "x = 1\n".repeat(99).as_bytes());
+    let built = |options: &str| {
+        let ran = desk.run(&format!("build out.bin -o a.html --json a.json {options}"));
+        let ran = ran.ends(DONE);
+        let document: Value = serde_json::from_slice(&desk.read("a.json")).unwrap();
+        (desk.read("a.html"), document["source"].clone(), ran)
     };
-    assert_eq!(desk.read("a.json"), exported("json --temporal"));
-    assert_eq!(desk.read("a.speedscope.json"), exported("speedscope"));
+    let (plain, source, ran) = built("");
+    assert!(source.is_null());
+    assert!(!ran.stderr.contains("source"), "{}", ran.stderr);
+    assert_eq!(built("--source none").0, plain);
+    let (page, source, ran) = built("--source py");
+    assert_ne!(page, plain);
+    assert_eq!(source["changed"], serde_json::json!(["etl.py"]));
+    assert_eq!(source["read"], 1);
+    assert!(source["unreadable"].as_u64().unwrap() > 10);
+    ran.says(&[
+        "were changed after the capture ended",
+        ": etl.py",
+        "files of source are not here",
+    ]);
+}
+
+#[test]
+fn build_writes_all_that_is_asked_for_or_nothing() {
+    // Statistics are not in such a capture, nor are temporary allocations.
+    let desk = Desk::with("v13-aggregate");
+    for options in [
+        "--csv a.csv --stats a.txt",
+        "--temporary-allocations --json a.json",
+    ] {
+        desk.run(&format!("build out.bin -o a.html {options}"))
+            .ends(UNREADABLE)
+            .says(&["holds only sums"]);
+        assert_eq!(desk.files(), ["out.bin"]);
+    }
+    desk.run("build out.bin --leaks --temporary-allocations")
+        .ends(UNREADABLE)
+        .says(&["cannot be used with"]);
+}
+
+#[test]
+fn exports_say_what_they_are_of() {
+    let desk = Desk::with("v13-threads");
+    let exported = |options: &str| {
+        let ran = desk.run(&format!("export out.bin --format {options}"));
+        String::from_utf8(ran.ends(DONE).stdout).unwrap()
+    };
+    let csv = exported("csv --split-threads --include nowhere");
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 2, "{csv}");
+    assert!(lines[1].ends_with(",,,<left out>"), "{csv}");
+    let bytes = lines[1].split(',').nth(2).unwrap();
+    let collapsed = exported("collapsed --include nowhere");
+    assert_eq!(collapsed, format!("<left out> {bytes}\n"));
+    let collapsed = exported("collapsed --split-threads");
+    assert!(collapsed.lines().all(|line| line.starts_with("0x")));
+    let inverted = exported("collapsed --inverted");
+    assert_eq!(
+        inverted.lines().count(),
+        exported("collapsed").lines().count()
+    );
+    assert_ne!(inverted, exported("collapsed"));
+    for format in ["csv", "gprof2dot", "pprof", "json"] {
+        desk.run(&format!("export out.bin --format {format} --inverted"))
+            .ends(UNREADABLE)
+            .says(&["always innermost first"]);
+    }
+    desk.run("export out.bin --format csv --temporal")
+        .ends(UNREADABLE)
+        .says(&["json only"]);
+}
+
+#[test]
+fn json_has_a_selection_beside_the_whole_run() {
+    let desk = Desk::with("v13-spike");
+    let exported = |options: &str| {
+        let ran = desk.run(&format!("export out.bin --format json {options}"));
+        ran.ends(DONE).json()
+    };
+    let (all, some) = (exported(""), exported("--from 0 --to 0.01"));
+    assert!(all["selection"].is_null());
+    assert_eq!(some["high_water_mark"], all["high_water_mark"]);
+    let selection = &some["selection"];
+    assert_eq!(selection["view"], "peak");
+    let slices = &selection["slices"];
+    let peak = |slice: u64| some["slices"][usize::try_from(slice).unwrap()][0].clone();
+    assert_eq!(slices[0], 0);
+    assert_eq!(
+        selection["bytes"],
+        peak(selection["peak_slice"].as_u64().unwrap())
+    );
+    assert_eq!(selection["left_out"]["bytes"], 0);
+    let leaks = exported("--leaks --split-threads");
+    let section = &leaks["leaks"]["by_thread"];
+    for key in ["rows", "bytes", "allocations"] {
+        assert_eq!(leaks["selection"][key], section[key], "{key}");
+    }
 }
 
 #[test]
@@ -306,9 +440,6 @@ fn ranges_are_of_seconds_or_named_moments() {
             .ends(UNREADABLE)
             .says(&[said]);
     }
-    desk.run("export out.bin --format json --from 0.1")
-        .ends(UNREADABLE)
-        .says(&["holds everything"]);
     let desk = Desk::with("v13-aggregate");
     assert_eq!(profiles(&desk, "").len(), 4);
     for (options, said) in [
@@ -1223,6 +1354,10 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let desk = Desk::with("v13-webapp");
     for arguments in [
         "export out.bin --format json --temporal",
+        "export out.bin --format csv",
+        "export out.bin --format gprof2dot",
+        "export out.bin --format collapsed",
+        "export out.bin --format pprof",
         "build out.bin -q -o -",
         "stats out.bin",
         "stats out.bin --json",

@@ -763,7 +763,10 @@ fn speedscope_profiles_hold_all_that_has_a_stack() {
 
 #[test]
 fn reports_do_not_depend_on_how_many_events_are_worked_on_at_a_time() {
-    let output = memreport_render::Json { temporal: true };
+    let output = memreport_render::Json {
+        temporal: true,
+        selection: None,
+    };
     for name in [
         "v13-mmap",
         "v13-synthetic-stale",

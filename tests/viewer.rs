@@ -3,66 +3,17 @@
 //! They need Node.js, the packages of `web-assets/` (`npm ci`) and Chromium. Where something is missing
 //! they say so and pass, unless `MEMREPORT_BROWSER` is `required`.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
-#![allow(
-    clippy::print_stdout,
-    reason = "who runs the test sees what is missing"
-)]
+
+mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use memreport_capture::{
     Allocation, Allocator, CodeObject, CodePush, Encoder, FileFormat, Header, MemoryRecord,
     PythonAllocator, PythonVersion, Record, Version,
 };
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// What a test needs and does not find.
-fn missing(needs_browser: bool) -> Option<String> {
-    let works = |program: &Path| Command::new(program).arg("--version").output().is_ok();
-    if !works(Path::new("node")) {
-        return Some("Node.js is not installed".to_owned());
-    }
-    if !needs_browser {
-        return None;
-    }
-    let chromium =
-        PathBuf::from(std::env::var("CHROMIUM").unwrap_or("/usr/bin/chromium".to_owned()));
-    if !works(&chromium) {
-        return Some(format!("there is no {}", chromium.display()));
-    }
-    let packages = root().join("web-assets/node_modules/playwright-core");
-    (!packages.exists()).then(|| "run `npm ci` in web-assets/ first".to_owned())
-}
-
-/// Runs Node.js's test runner on files or folders.
-fn node_test(needs_browser: bool, paths: &[PathBuf]) {
-    if let Some(missing) = missing(needs_browser) {
-        let required = std::env::var("MEMREPORT_BROWSER").is_ok_and(|value| value == "required");
-        assert!(!required, "{missing}");
-        println!("skipped: {missing}");
-        return;
-    }
-    let output = Command::new("node")
-        .arg("--test")
-        .args(paths)
-        .current_dir(root())
-        .env("MEMREPORT", env!("CARGO_BIN_EXE_memreport"))
-        .env("LONG_CAPTURE", long_capture())
-        .output()
-        .unwrap();
-    let report = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{report}\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let passed = report.lines().find_map(|line| line.strip_prefix("# pass "));
-    assert!(passed.is_some_and(|n| n != "0"), "no test ran:\n{report}");
-}
+use support::node::{Needs, node_test, root};
 
 #[test]
 fn the_modules_that_know_no_page() {
@@ -74,12 +25,7 @@ fn the_modules_that_know_no_page() {
         .filter(|path| path.to_string_lossy().ends_with(".test.js"))
         .collect();
     assert!(!tests.is_empty());
-    node_test(false, &tests);
-}
-
-#[test]
-fn the_page_of_a_table_in_a_browser() {
-    node_test(true, &[root().join("tests/browser/table.test.mjs")]);
+    node_test(Needs::default(), &tests, &[]);
 }
 
 #[test]
@@ -91,7 +37,11 @@ fn the_page_in_a_browser() {
         .collect();
     tests.sort();
     assert!(!tests.is_empty());
-    node_test(true, &tests);
+    let needs = Needs {
+        package: Some("playwright-core"),
+        browser: true,
+    };
+    node_test(needs, &tests, &[("LONG_CAPTURE", &long_capture())]);
 }
 
 /// A capture with a stack of 20,000 frames, and with names of 4,000 characters.

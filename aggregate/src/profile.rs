@@ -5,7 +5,8 @@ use std::sync::Arc;
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
     CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
-    Source, StringTable, Tally, Temporaries, Thread, Warning, WarningKind, read,
+    Source, SourceFiles, SourceLineOptions, SourceLines, StringTable, Tally, Temporaries, Thread,
+    Warning, WarningKind, read,
 };
 
 use crate::error::Error;
@@ -30,6 +31,8 @@ pub struct Options {
     pub symbols: SymbolOptions,
     /// Whether stacks keep memray's own frames, those above the one that started tracking.
     pub memray_frames: bool,
+    /// Where lines of source are looked for.
+    pub source_lines: SourceLineOptions,
 }
 
 impl Default for Options {
@@ -43,6 +46,7 @@ impl Default for Options {
                 ..SymbolOptions::default()
             },
             memray_frames: false,
+            source_lines: SourceLineOptions::default(),
         }
     }
 }
@@ -145,6 +149,8 @@ pub struct Profile {
     pub is_aggregated: bool,
     /// How native stacks were resolved, if the capture has any.
     pub native: Option<NativeResult>,
+    /// Lines of source of frames, if they were asked for.
+    pub source_lines: Option<SourceLines>,
     /// Counts over the capture.
     pub counts: Counts,
     /// Each so-many-th memory snapshot is kept: 1 for all (5.1).
@@ -199,6 +205,16 @@ pub fn read_profile(
     let sizes = SizeCounts::sorted(ledgers().map(|ledger| &ledger.sizes));
     let made = made_by_location(ledgers(), recording.locations.len());
     let (allocations, allocated_bytes) = total(&sizes).ok_or(Error::TotalOverflow)?;
+    let asked = options.source_lines.files != SourceFiles::None;
+    let source_lines = asked.then(|| {
+        let ended = recording.metadata.end_time_ms;
+        SourceLines::read(
+            &recording.frames,
+            &recording.strings,
+            ended,
+            &options.source_lines,
+        )
+    });
     let counts = Counts {
         records: recording.n_records,
         events: recording.n_events,
@@ -239,6 +255,7 @@ pub fn read_profile(
         sizes,
         is_aggregated: recording.sums.is_some(),
         native: recording.native,
+        source_lines,
         counts,
         snapshot_stride,
     })

@@ -194,6 +194,27 @@ impl Selection {
                 View::temporary(profile, threshold)
             }
         };
+        self.rows_of(profile, range, &view)
+    }
+
+    /// All allocations of the whole run, freed or not, filtered and shaped as the rows that this selects,
+    /// whose nodes are the same.
+    ///
+    /// # Errors
+    /// [`Error::NotInAggregated`] for an aggregated capture: it holds no freed allocations.
+    pub fn made<'p>(&self, profile: &'p Profile) -> Result<Selected<'p>, Error> {
+        if profile.is_aggregated {
+            return Err(Error::NotInAggregated("freed allocations"));
+        }
+        self.rows_of(profile, profile.slices.whole_run(), &View::made(profile))
+    }
+
+    fn rows_of<'p>(
+        &self,
+        profile: &'p Profile,
+        range: SliceRange,
+        view: &View,
+    ) -> Result<Selected<'p>, Error> {
         let kept = self.filter.keeps(profile);
         let shown = self.filter.shown_tree(profile)?;
         let mut selected = Selected {
@@ -295,6 +316,12 @@ impl<'p> Selected<'p> {
     #[must_use]
     pub fn call_tree(&self) -> &CallTree<FrameId> {
         &self.call_tree
+    }
+
+    /// Whether frames are hidden, so that the stacks are not the profile's.
+    #[must_use]
+    pub fn hides_frames(&self) -> bool {
+        matches!(self.call_tree, Cow::Owned(_))
     }
 
     /// The frames of a row's stack, innermost first, whichever way stacks are shown.

@@ -87,6 +87,21 @@ impl View {
         }))
     }
 
+    /// All that was ever allocated, freed or not.
+    #[must_use]
+    pub fn made(profile: &Profile) -> Self {
+        let locations = profile.locations.iter().zip(&profile.made);
+        Self::ordered(
+            (0..)
+                .zip(locations)
+                .map(|(location, (of, &tally))| ViewRow {
+                    location: LocationId(location),
+                    tally,
+                    first_sequence: of.first_sequence,
+                }),
+        )
+    }
+
     /// The rows.
     #[must_use]
     pub fn rows(&self) -> &[ViewRow] {

@@ -21,8 +21,11 @@ mod summary;
 mod symbol_table;
 mod symbolizer;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub(crate) use debug_file::below;
 
 pub use memory_maps::{Image, ImageId, MemoryMaps, MemoryMapsBuilder};
 pub use summary::{ModuleFault, ModuleFaultKind, SymbolSummary};
@@ -49,6 +52,11 @@ pub struct SymbolOptions {
     /// When the capture ended, in milliseconds since the epoch. Files that were modified later are
     /// used, and named in [`SymbolSummary::modified`].
     pub captured_until_ms: Option<i64>,
+}
+
+/// Opens a file that is not to be trusted, if it is a regular one.
+pub(crate) fn open_regular(path: &Path) -> Option<File> {
+    file::open(path).ok()
 }
 
 /// A function of a native stack. Inlined functions are frames of their own.

@@ -40,6 +40,9 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
     if let Some(native) = &profile.native {
         native_doubts(native, &mut doubts);
     }
+    if let Some(lines) = &profile.source_lines {
+        doubts.extend(changed_sources(&lines.changed));
+    }
     doubts
 }
 
@@ -53,8 +56,25 @@ pub(crate) fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str())
 }
 
-/// Modules that are named one by one.
+/// Modules and files that are named one by one.
 const MAX_MODULES: usize = 5;
+
+/// That lines of source may not be those that ran.
+fn changed_sources(changed: &[String]) -> Option<String> {
+    let named = changed.get(..MAX_MODULES).unwrap_or(changed).join(", ");
+    let more = changed.len().saturating_sub(MAX_MODULES);
+    let more = if more > 0 {
+        format!(" and {} more", format_count(more as u64))
+    } else {
+        String::new()
+    };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "source files were changed after the capture ended, and lines shown of them may not be those that ran: \
+             {named}{more}"
+        )
+    })
+}
 
 fn native_doubts(native: &NativeResult, doubts: &mut Vec<String>) {
     let symbols = &native.symbols;

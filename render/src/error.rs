@@ -23,6 +23,12 @@ pub enum Error {
         /// Bytes that the shortest form takes.
         needed: usize,
     },
+    /// The format holds no number as large.
+    #[error("{value} is too large a number for this format")]
+    TooLarge {
+        /// The number.
+        value: u64,
+    },
     /// The viewer compiled into this program cannot be put together.
     #[error("the viewer cannot be linked: {file}:{line}: {what}")]
     Link {
@@ -41,5 +47,14 @@ pub enum Error {
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
         Self::Write(error.into())
+    }
+}
+
+impl From<csv::Error> for Error {
+    fn from(error: csv::Error) -> Self {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => Self::Write(error),
+            kind => Self::Write(io::Error::other(format!("{kind:?}"))),
+        }
     }
 }

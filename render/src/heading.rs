@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::doubts::doubts;
 use crate::form::short_remarks;
 use crate::markdown::escaped;
-use crate::selection::{left_out, name, title};
+use crate::selection::{left_out, question_name, title};
 use crate::terminal::wrapped;
 use crate::units::Units;
 
@@ -59,7 +59,7 @@ pub(crate) fn json_heading(
     let mut heading = json!({
         "schema": SCHEMA,
         "report": report,
-        "view": name(selected.question()),
+        "view": question_name(selected.question()),
         "whole_run": selected.is_whole_run(),
         "bytes": selected.total().bytes,
         "allocations": selected.total().allocations,

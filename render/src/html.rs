@@ -12,7 +12,7 @@ use std::io::Write;
 
 use handlebars::Handlebars;
 use include_dir::{Dir, include_dir};
-use memreport_aggregate::Profile;
+use memreport_aggregate::{Error as AggregateError, Profile};
 use serde_json::json;
 
 use crate::units::{Units, format_bytes, format_duration};
@@ -49,6 +49,8 @@ pub enum FirstView {
     Peak,
     /// What is left over.
     Leaks,
+    /// What is temporary.
+    Temporary,
 }
 
 /// The self-contained page.
@@ -57,6 +59,7 @@ pub enum FirstView {
 ///   compressed, then the profile's tables as compressed columns
 /// * One policy in the head forbids every request, and has the hashes of the two scripts: the browser
 ///   runs what is unpacked only if it is, to the byte, the script that the page was made with
+/// * Errors: an aggregated capture has no temporary allocations to be shown first
 /// * The same profile gives the same bytes
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Html {
@@ -76,12 +79,16 @@ impl Html {
 
 impl Output for Html {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
+        let shown = Shown::new(profile);
+        if self.first_view == FirstView::Temporary && shown.temporaries.is_none() {
+            return Err(AggregateError::NotInAggregated("temporary allocations").into());
+        }
         let viewer = link(&modules(), "main.js")?;
         let shell = shell(profile, &viewer)?;
         let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
         out.write_all(before.as_bytes())?;
         let code = (CODE, viewer.len() as u64);
-        payload::write(profile, &Shown::new(profile), self.first_view, code, out)?;
+        payload::write(profile, &shown, self.first_view, code, out)?;
         out.write_all(after.as_bytes())?;
         Ok(())
     }

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{Ending, FrameId, LocationId, NativeResult, NodeId, Tally};
-use memreport_aggregate::{Interval, NEVER, Profile, View};
+use memreport_aggregate::ingest::{
+    Ending, FrameId, LocationId, NativeResult, NodeId, SourceLines, Tally,
+};
+use memreport_aggregate::{Interval, NEVER, Profile, Question, Selected, Selection, View};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::inspection::ending_name;
+use crate::selection::question_name;
 use crate::stacks::{Numbering, frame, thread_id};
 use crate::{Error, Output};
 
@@ -18,36 +21,19 @@ use crate::{Error, Output};
 const SCHEMA: u32 = 1;
 
 /// The profile as JSON; `SCHEMA.md` documents it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Json {
     /// With the sections over time, which are as large as the interval table.
     pub temporal: bool,
+    /// With a section of a selection, beside those of the whole run.
+    pub selection: Option<Selection>,
 }
 
 impl Output for Json {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
-        let mut stacks = Numbering::default();
-        for location in &profile.locations {
-            stacks.number(location.node);
-        }
-        let mut frames = Numbering::default();
-        for &node in stacks.things() {
-            for frame in profile.call_tree.stack(node) {
-                frames.number(frame);
-            }
-        }
-        if let Some(native) = &profile.native {
-            for &(_, node) in &native.unmerged.by_location {
-                for frame in native.unmerged.stacks.stack(node) {
-                    frames.number(frame);
-                }
-            }
-        }
-        let tables = Tables {
-            profile,
-            stacks,
-            frames,
-        };
+        let selection = self.selection.as_ref();
+        let selected = selection.map(|selection| selection.of(profile));
+        let tables = Tables::new(profile, selected.transpose()?);
         let mut serializer = serde_json::Serializer::new(&mut *out);
         tables.write(self.temporal, &mut serializer)?;
         writeln!(out)?;
@@ -60,6 +46,10 @@ struct Tables<'a> {
     profile: &'a Profile,
     stacks: Numbering<NodeId>,
     frames: Numbering<FrameId>,
+    selected: Option<Selected<'a>>,
+    /// Stacks of the selection, without hidden frames. Their numbers come after those of `stacks`; none if
+    /// they are the same stacks.
+    shown_stacks: Numbering<NodeId>,
 }
 
 /// Key of a row: thread, unless merged, then stack, allocator. Rows are in this order.
@@ -68,7 +58,33 @@ type Key = (Option<u64>, usize, Allocator);
 /// What a row starts with: thread (or -1), allocator, stack, and again the stack if native frames are in it.
 type RowStart = (i128, &'static str, usize, Option<usize>);
 
-impl Tables<'_> {
+impl<'a> Tables<'a> {
+    fn new(profile: &'a Profile, selected: Option<Selected<'a>>) -> Self {
+        let mut stacks = Numbering::default();
+        for location in &profile.locations {
+            stacks.number(location.node);
+        }
+        let mut frames = Numbering::default();
+        for &node in stacks.things() {
+            for frame in profile.call_tree.stack(node) {
+                frames.number(frame);
+            }
+        }
+        let mut shown_stacks = Numbering::default();
+        for selected in selected.iter().filter(|selected| selected.hides_frames()) {
+            for row in selected.rows() {
+                shown_stacks.number(row.node);
+            }
+        }
+        Self {
+            profile,
+            stacks,
+            frames,
+            selected,
+            shown_stacks,
+        }
+    }
+
     /// Writes the document, one section at a time.
     fn write<S: Serializer>(&self, temporal: bool, serializer: S) -> Result<S::Ok, S::Error> {
         let profile = self.profile;
@@ -81,6 +97,9 @@ impl Tables<'_> {
         )?;
         map.serialize_entry("metadata", &metadata(profile))?;
         map.serialize_entry("damage", &damage(profile))?;
+        if let Some(lines) = &profile.source_lines {
+            map.serialize_entry("source", &source(lines))?;
+        }
         map.serialize_entry("snapshots", &snapshots(profile))?;
         // What an aggregated capture does not say is null.
         let known = !profile.is_aggregated;
@@ -95,6 +114,9 @@ impl Tables<'_> {
         for threshold in 0..=profile.temporaries.threshold().max(1) {
             let section = known.then(|| self.section(&View::temporary(profile, threshold)));
             map.serialize_entry(&format!("temporary_{threshold}"), &section)?;
+        }
+        if let Some(selected) = &self.selected {
+            map.serialize_entry("selection", &self.selection(selected))?;
         }
         if temporal {
             let peaks = Some(profile.slices.peaks.as_slice());
@@ -117,37 +139,69 @@ impl Tables<'_> {
 
     /// A view, merged and by thread.
     fn section(&self, view: &View) -> Parts<Section> {
-        let Tally { allocations, bytes } = view.total();
         let part = |merged| {
             let mut rows = BTreeMap::<Key, Tally>::new();
             for row in view.rows() {
                 let Some(key) = self.key(row.location, merged) else {
                     continue;
                 };
-                let sum = rows.entry(key).or_default();
-                sum.bytes += row.tally.bytes;
-                sum.allocations += row.tally.allocations;
+                rows.entry(key).or_default().add_all(row.tally);
             }
-            let rows = rows.into_iter().map(|(key, tally)| {
-                let (thread, allocator, stack, hybrid) = self.row_start(key);
-                (
-                    thread,
-                    allocator,
-                    stack,
-                    hybrid,
-                    tally.bytes,
-                    tally.allocations,
-                )
-            });
-            Section {
-                rows: rows.collect(),
-                bytes,
-                allocations,
-            }
+            self.rows_of(rows, view.total())
         };
         Parts {
             merged: part(true),
             by_thread: part(false),
+        }
+    }
+
+    /// What was asked for, and its rows.
+    fn selection(&self, selected: &Selected<'_>) -> SelectionSection {
+        let mut rows = BTreeMap::<Key, Tally>::new();
+        for row in selected.rows() {
+            let stack = if selected.hides_frames() {
+                let stack = self.shown_stacks.get(row.node);
+                stack.map(|stack| self.stacks.things().len() + stack)
+            } else {
+                self.stacks.get(row.node)
+            };
+            let thread = selected.split_threads().then_some(row.thread);
+            let thread = thread.map(|thread| thread_id(self.profile, thread));
+            if let Some(stack) = stack {
+                let sum = rows.entry((thread, stack, row.allocator)).or_default();
+                sum.add_all(row.tally);
+            }
+        }
+        let range = selected.range();
+        SelectionSection {
+            view: question_name(selected.question()),
+            threshold: match selected.question() {
+                Question::Temporary { threshold } => Some(threshold),
+                _ => None,
+            },
+            slices: (range.first, range.last),
+            peak_slice: selected.peak_slice(),
+            left_out: Sum::from(selected.left_out()),
+            section: self.rows_of(rows, selected.total()),
+        }
+    }
+
+    fn rows_of(&self, rows: BTreeMap<Key, Tally>, total: Tally) -> Section {
+        let rows = rows.into_iter().map(|(key, tally)| {
+            let (thread, allocator, stack, hybrid) = self.row_start(key);
+            (
+                thread,
+                allocator,
+                stack,
+                hybrid,
+                tally.bytes,
+                tally.allocations,
+            )
+        });
+        Section {
+            rows: rows.collect(),
+            bytes: total.bytes,
+            allocations: total.allocations,
         }
     }
 
@@ -270,6 +324,31 @@ struct Section {
     allocations: u64,
 }
 
+/// Bytes and allocations.
+#[derive(Serialize)]
+struct Sum {
+    bytes: u64,
+    allocations: u64,
+}
+
+impl From<Tally> for Sum {
+    fn from(Tally { bytes, allocations }: Tally) -> Self {
+        Self { bytes, allocations }
+    }
+}
+
+/// What a selection has, and what it is.
+#[derive(Serialize)]
+struct SelectionSection {
+    view: &'static str,
+    threshold: Option<usize>,
+    slices: (usize, usize),
+    peak_slice: Option<usize>,
+    left_out: Sum,
+    #[serde(flatten)]
+    section: Section,
+}
+
 /// A row's start, intervals.
 type TemporalRow = (i128, &'static str, usize, Option<usize>, Vec<IntervalRow>);
 
@@ -293,12 +372,17 @@ impl Serialize for Stacks<'_> {
             profile,
             stacks,
             frames,
+            selected,
+            shown_stacks,
         } = self.0;
-        serializer.collect_seq(stacks.things().iter().map(|&node| {
-            let numbers = profile
-                .call_tree
-                .stack(node)
-                .filter_map(|id| frames.get(id));
+        let recorded = stacks.things().iter();
+        let recorded = recorded.map(|&node| (&profile.call_tree, node));
+        let shown = selected.iter().flat_map(|selected| {
+            let shown = shown_stacks.things().iter();
+            shown.map(|&node| (selected.call_tree(), node))
+        });
+        serializer.collect_seq(recorded.chain(shown).map(|(tree, node)| {
+            let numbers = tree.stack(node).filter_map(|id| frames.get(id));
             numbers.collect::<Vec<usize>>()
         }))
     }
@@ -401,6 +485,14 @@ pub(crate) fn damage(profile: &Profile) -> Value {
         "implicit_frees": profile.counts.implicit_frees,
         "implicit_unmaps": profile.counts.implicit_unmaps,
         "unknown_deallocations": profile.counts.unknown_deallocations,
+    })
+}
+
+fn source(lines: &SourceLines) -> Value {
+    json!({
+        "read": lines.n_read,
+        "unreadable": lines.n_unreadable,
+        "changed": lines.changed,
     })
 }
 

@@ -4,14 +4,18 @@
 //! are views of one [`Profile`], so no two can disagree.
 
 mod ascii_json;
+mod collapsed;
+mod csv;
 mod doubts;
 mod error;
 mod form;
+mod gprof2dot;
 mod heading;
 mod html;
 mod inspection;
 mod json;
 mod markdown;
+mod pprof;
 mod prune;
 mod records;
 mod selection;
@@ -27,12 +31,16 @@ mod units;
 
 pub use memreport_aggregate as aggregate;
 
+pub use collapsed::Collapsed;
+pub use csv::Csv;
 pub use doubts::doubts;
 pub use error::Error;
 pub use form::{Extent, Form};
+pub use gprof2dot::Gprof2dot;
 pub use html::{FirstView, Html};
 pub use inspection::{inspection_json, inspection_text};
 pub use json::Json;
+pub use pprof::Pprof;
 pub use records::record_json;
 pub use speedscope::Speedscope;
 pub use stats::{StatsJson, StatsMarkdown, StatsText};

@@ -5,6 +5,9 @@ use memreport_aggregate::{Profile, Question, Selected, Selection};
 
 use crate::units::{Units, format_bytes, format_count};
 
+/// Stands where a stack would, for what a filter left out.
+pub(crate) const LEFT_OUT: &str = "<left out>";
+
 /// The questions that a profile has an answer to, over the selection's range; the selection's own is always
 /// among them.
 pub(crate) fn answerable(selection: &Selection, profile: &Profile) -> Vec<Question> {
@@ -18,8 +21,8 @@ pub(crate) fn answerable(selection: &Selection, profile: &Profile) -> Vec<Questi
     questions.into_iter().flatten().collect()
 }
 
-/// What a question is called.
-pub(crate) fn name(question: Question) -> &'static str {
+/// The word for a question.
+pub(crate) fn question_name(question: Question) -> &'static str {
     match question {
         Question::Peak => "peak",
         Question::Leaks => "leaks",

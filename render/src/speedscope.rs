@@ -7,7 +7,7 @@ use memreport_aggregate::ingest::{FrameId, NodeId, Tally, ThreadId};
 use memreport_aggregate::{Profile, Row, Selected, Selection};
 use serde::{Serialize, Serializer};
 
-use crate::selection::{answerable, left_out, name};
+use crate::selection::{answerable, left_out, question_name};
 use crate::stacks::{Numbering, frame, thread_label};
 use crate::units::Units;
 use crate::{Error, Output};
@@ -135,14 +135,13 @@ impl Part<'_> {
     }
 
     fn title(&self) -> String {
-        let question = name(self.view.question());
         let thread = self
             .thread
             .and_then(|id| self.view.profile().threads.get(id.index()));
         let thread = thread.map(|thread| thread_label(self.view.profile(), thread));
         let left_out = left_out(self.view, Units::Iec);
         let parts = [
-            Some(Cow::from(question)),
+            Some(Cow::from(question_name(self.view.question()))),
             thread.map(Cow::from),
             left_out.map(Cow::from),
         ];

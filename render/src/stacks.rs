@@ -4,6 +4,9 @@ use memreport_aggregate::Profile;
 use memreport_aggregate::ingest::{Frame, FrameId, Thread, ThreadId};
 use rustc_hash::FxHashMap;
 
+/// Stands where a stack would, for allocations without one.
+pub(crate) const NO_STACK: &str = "<stack trace unavailable>";
+
 /// The label of a thread: its number in hexadecimal, and its name if it has one.
 pub(crate) fn thread_label(profile: &Profile, thread: &Thread) -> String {
     let name = profile.strings.text(thread.name);

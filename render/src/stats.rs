@@ -13,12 +13,10 @@ use crate::doubts::doubts;
 use crate::form::{short_name, short_remarks, within};
 use crate::json::damage;
 use crate::markdown::{code, escaped};
+use crate::stacks::NO_STACK;
 use crate::text::printable;
 use crate::units::{Units, format_bytes, format_count, format_duration};
 use crate::{Error, Output};
-
-/// Stands for the location of allocations without a Python stack.
-const NO_STACK: &str = "<stack trace unavailable>";
 
 /// Widest bar of the histogram, in columns.
 const BAR_WIDTH: u64 = 25;

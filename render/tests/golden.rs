@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::aggregate::{Profile, Question, Selection};
+use memreport_render::aggregate::{Filter, Profile, Question, Selection};
 use memreport_render::{
-    Extent, Form, FunctionOrder, Html, Json, Speedscope, StatsJson, StatsMarkdown, StatsText,
-    Summary, Table, TableFormat, Tree, Units,
+    Collapsed, Csv, Extent, Form, FunctionOrder, Gprof2dot, Html, Json, Speedscope, StatsJson,
+    StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree, Units,
 };
 use serde_json::Value;
 
@@ -21,7 +21,10 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 18] = [
+const GOLDEN: [(&str, &str); 21] = [
+    ("collapsed", "two-threads"),
+    ("csv", "two-threads"),
+    ("gprof2dot", "two-threads"),
     ("html", "two-threads"),
     ("html", "v13-spike"),
     ("json", "two-threads"),
@@ -243,8 +246,50 @@ fn speedscope_files_are_these() {
 
 #[test]
 fn json_exports_are_these() {
-    let report = written(&Json { temporal: true }, &two_threads());
+    let temporal = Json {
+        temporal: true,
+        ..Json::default()
+    };
+    let report = written(&temporal, &two_threads());
     check("json", "two-threads", &json_text(&report, "generator"));
+}
+
+#[test]
+fn tables_of_stacks_are_these() {
+    let profile = two_threads();
+    let selection = Selection {
+        split_threads: true,
+        filter: Filter::new(&[], &["^work$".to_owned()]).expect("it is a pattern"),
+        ..Selection::default().asking(Question::Leaks)
+    };
+    let of = |selection: &Selection| {
+        let selection = selection.clone();
+        [
+            written(
+                &Csv {
+                    selection: selection.clone(),
+                },
+                &profile,
+            ),
+            written(
+                &Collapsed {
+                    selection: selection.clone(),
+                },
+                &profile,
+            ),
+            written(&Gprof2dot { selection }, &profile),
+        ]
+    };
+    let whole = of(&Selection::default());
+    let left_out = of(&selection);
+    let mut both = whole.iter().zip(&left_out);
+    for output in ["csv", "collapsed"] {
+        let (peak, rest) = both.next().expect("there are three");
+        check(output, "two-threads", &format!("{peak}\n{rest}"));
+    }
+    let (peak, _) = both.next().expect("there are three");
+    let document: Value = serde_json::from_str(peak).expect("it is JSON");
+    check("gprof2dot", "two-threads", &pretty(&document, 0));
 }
 
 #[test]

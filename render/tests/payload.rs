@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use memreport_render::aggregate::ingest::Tally;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
+use memreport_render::aggregate::ingest::{SourceFiles, SourceLineOptions, SourceLines, Tally};
 use memreport_render::aggregate::{self, Profile, View};
 use memreport_render::{FirstView, Html};
 use sha2::{Digest, Sha256};
@@ -515,4 +515,47 @@ fn everything_but_data_is_small() {
     println!("everything but data: {size} bytes");
     assert!(page.code.len() > 10_000, "the viewer is in the page");
     assert!(size <= 100_000, "{size} bytes");
+}
+
+#[test]
+fn lines_of_source_stand_in_the_page_if_asked_for() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(
+        root.path().join("app.py"),
+        "def main():\n    </script> = [0]\n",
+    )
+    .unwrap();
+    let records = [
+        Record::ContextSwitch(1),
+        code(1, b"main", b"/app.py", 2),
+        code(2, b"other", b"/app.py", 9),
+        push(1),
+        call(Allocator::Malloc, 0x10, 7),
+        push(2),
+        call(Allocator::Malloc, 0x20, 7),
+    ];
+    let mut profile = profile_of_records(b"app.py", &records);
+    let sources = |profile: &Profile| -> Vec<String> {
+        let text = written(&Html::default(), profile);
+        assert!(!text.contains("</script> = ["));
+        let page = Page::new(&text);
+        let frames = page.frames.iter();
+        frames
+            .map(|frame| page.strings[frame.source].clone())
+            .collect()
+    };
+    assert_eq!(sources(&profile), ["", "", ""]);
+    let options = SourceLineOptions {
+        files: SourceFiles::Python,
+        sysroot: Some(root.path().to_owned()),
+    };
+    let lines = SourceLines::read(&profile.frames, &profile.strings, 0, &options);
+    profile.source_lines = Some(lines);
+    assert_eq!(sources(&profile), ["", "</script> = [0]", ""]);
+    let page = Page::new(&written(&Html::default(), &profile));
+    let warnings = page.meta["warnings"].to_string();
+    assert!(
+        warnings.contains("changed after the capture ended") && warnings.contains("/app.py"),
+        "{warnings}"
+    );
 }

@@ -61,11 +61,16 @@ impl Corpus {
 
     /// A file of `expected/`, by its name without `.json.gz`.
     pub(crate) fn expected(&self, name: &str) -> Value {
-        let path = self.folder.join(format!("expected/{name}.json.gz"));
+        serde_json::from_str(&self.expected_text(&format!("{name}.json"))).unwrap()
+    }
+
+    /// A file of `expected/`, by its name without `.gz`.
+    pub(crate) fn expected_text(&self, name: &str) -> String {
+        let path = self.folder.join(format!("expected/{name}.gz"));
         let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut text = String::new();
         GzDecoder::new(file).read_to_string(&mut text).unwrap();
-        serde_json::from_str(&text).unwrap()
+        text
     }
 
     /// What memray's readers give for a capture.
@@ -104,17 +109,9 @@ impl Entry {
             .collect()
     }
 
-    pub(crate) fn has_speedscope(&self) -> bool {
-        self.has("speedscope")
-    }
-
-    pub(crate) fn has_stats(&self) -> bool {
-        self.has("stats")
-    }
-
-    fn has(&self, kind: &str) -> bool {
-        self.expected
-            .contains(&format!("{}.{kind}.json.gz", self.name))
+    /// Whether there is what memray gives of a kind: `stats.json`, `transform.csv` ...
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.expected.contains(&format!("{}.{kind}.gz", self.name))
     }
 }
 

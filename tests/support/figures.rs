@@ -412,3 +412,85 @@ pub(crate) fn compare_speedscope(memray: &Value, ours: &Value) -> Vec<Compared> 
     });
     compared.into()
 }
+
+/// Compares memray's table of the peak with ours: stacks, bytes and allocations, in order. The allocator and
+/// thread of a row that has several are left to chance in memray's.
+pub(crate) fn compare_csv(memray: &str, ours: &str) -> Compared {
+    let table = |text: &str| -> Vec<CsvRow> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        assert_eq!(
+            reader.headers().unwrap(),
+            &[
+                "allocator",
+                "num_allocations",
+                "size",
+                "tid",
+                "thread_name",
+                "stack_trace"
+            ][..]
+        );
+        let rows = reader.records().map(|row| {
+            let row = row.unwrap();
+            let number = |i: usize| row[i].parse().unwrap();
+            (row[5].to_owned(), number(2), number(1))
+        });
+        rows.collect()
+    };
+    let (memray, ours) = (table(memray), table(ours));
+    let equal = |shown: fn(&CsvRow) -> CsvRow| {
+        let shown = |rows: &[CsvRow]| rows.iter().map(shown).collect::<Vec<_>>();
+        shown(&memray) == shown(&ours)
+    };
+    let difference = if memray == ours {
+        Difference::None
+    } else if equal(|(stack, bytes, _)| (stack.clone(), *bytes, 0)) {
+        Difference::Allocations
+    } else if equal(|(stack, _, allocations)| (stack.clone(), 0, *allocations)) {
+        Difference::Bytes
+    } else if equal(|(stack, bytes, allocations)| (without_lines(stack), *bytes, *allocations)) {
+        Difference::Lines
+    } else {
+        Difference::Other
+    };
+    ("csv".to_owned(), difference)
+}
+
+/// Stack, bytes, allocations.
+type CsvRow = (String, u64, u64);
+
+fn without_lines(stack: &str) -> String {
+    let frames = stack.split('|');
+    let frames = frames.map(|frame| frame.rsplit_once(';').map_or(frame, |(name, _)| name));
+    frames.collect::<Vec<_>>().join("|")
+}
+
+/// Compares memray's call chains of the peak with ours, in order.
+pub(crate) fn compare_gprof2dot(memray: &Value, ours: &Value) -> Compared {
+    for key in ["version", "costs"] {
+        assert_eq!(memray[key], ours[key]);
+    }
+    let (chains, costs) = chains(memray);
+    let (own_chains, own_costs) = self::chains(ours);
+    let difference = match (chains == own_chains, costs == own_costs) {
+        (true, true) => Difference::None,
+        (true, false) => Difference::Bytes,
+        (false, _) => Difference::Other,
+    };
+    ("gprof2dot".to_owned(), difference)
+}
+
+/// The functions of each event of a gprof2dot file, by name and module, and each event's cost.
+pub(crate) fn chains(document: &Value) -> (Vec<Vec<[&str; 2]>>, Vec<u64>) {
+    let function = |number: &Value| {
+        let function = &document["functions"][index(number)];
+        ["name", "module"].map(|key| function[key].as_str().unwrap())
+    };
+    let events = document["events"].as_array().unwrap().iter();
+    let events = events.map(|event| {
+        let chain = event["callchain"].as_array().unwrap().iter();
+        let cost = event["cost"].as_array().unwrap();
+        assert_eq!(cost.len(), 1);
+        (chain.map(function).collect(), cost[0].as_u64().unwrap())
+    });
+    events.unzip()
+}

@@ -3,4 +3,6 @@
 
 pub(crate) mod captures;
 pub(crate) mod figures;
+pub(crate) mod node;
+pub(crate) mod pprof;
 pub(crate) mod profiles;

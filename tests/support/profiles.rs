@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memreport_aggregate::{Error, Options, Profile, read_profile};
 use memreport_ingest::{Counters, FrameId, NodeId, Source};
-use memreport_render::{Json, Output, Speedscope, StatsJson};
+use memreport_render::{Csv, Gprof2dot, Json, Output, Speedscope, StatsJson};
 use serde_json::Value;
 
 use super::captures::Corpus;
@@ -53,12 +53,26 @@ pub(crate) fn report(profile: &Profile, output: &dyn Output) -> Vec<u8> {
 
 /// Our JSON export with all its sections, parsed.
 pub(crate) fn json(profile: &Profile) -> Value {
-    parsed(profile, &Json { temporal: true })
+    let temporal = Json {
+        temporal: true,
+        ..Json::default()
+    };
+    parsed(profile, &temporal)
 }
 
 /// Our speedscope export, parsed.
 pub(crate) fn speedscope(profile: &Profile) -> Value {
     parsed(profile, &Speedscope::default())
+}
+
+/// Our table of the peak's stacks.
+pub(crate) fn csv(profile: &Profile) -> String {
+    String::from_utf8(report(profile, &Csv::default())).unwrap()
+}
+
+/// Our call chains of the peak, parsed.
+pub(crate) fn gprof2dot(profile: &Profile) -> Value {
+    parsed(profile, &Gprof2dot::default())
 }
 
 /// Our statistics with all locations and modules, parsed.

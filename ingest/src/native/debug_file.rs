@@ -98,7 +98,7 @@ fn debug_root(options: &SymbolOptions) -> PathBuf {
 }
 
 /// `path` as if `root` were the root of the file system: nothing leads out of it by name.
-fn below(root: &Path, path: &Path) -> PathBuf {
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     let mut inside = PathBuf::new();
     for component in path.components() {
         match component {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use memreport_aggregate::Profile;
-use memreport_aggregate::ingest::StringId;
+use memreport_aggregate::ingest::{FrameId, StringId};
 
 use super::FirstView;
 use super::encoding::{Columns, FAST, Length, section};
@@ -27,6 +27,25 @@ pub(crate) struct Tables<'a> {
     pub(crate) shown: &'a Shown,
     /// Strings by number; the one after the last is the root's name.
     pub(crate) strings: Numbering<StringId>,
+    pub(crate) sources: Sources<'a>,
+}
+
+/// Lines of source. Their strings come after the root's name.
+pub(crate) struct Sources<'a> {
+    lines: Numbering<&'a str>,
+}
+
+impl<'a> Sources<'a> {
+    fn new(profile: &'a Profile, shown: &Shown) -> Self {
+        let mut lines = Numbering::default();
+        if let Some(source_lines) = &profile.source_lines {
+            let of_frames = shown.frames.iter().filter_map(|&id| source_lines.line(id));
+            of_frames.for_each(|line| {
+                lines.number(line);
+            });
+        }
+        Self { lines }
+    }
 }
 
 type Fill = fn(&Tables<'_>, &mut Columns<&mut dyn Write>) -> io::Result<()>;
@@ -55,6 +74,7 @@ pub(crate) fn write(
         profile,
         shown,
         strings: shown.strings(profile),
+        sources: Sources::new(profile, shown),
     };
     let temporaries = shown.temporaries.as_ref().map(|_| TEMPORARIES);
     let sections = || SECTIONS.into_iter().chain(temporaries);
@@ -78,9 +98,22 @@ pub(crate) fn write(
 }
 
 impl Tables<'_> {
-    /// Number of strings, the root's name among them.
+    /// Number of strings, the root's name and lines of source among them.
     pub(crate) fn n_strings(&self) -> usize {
+        self.first_source() + self.sources.lines.things().len()
+    }
+
+    /// Number of the string of the first line of source.
+    fn first_source(&self) -> usize {
         self.strings.things().len() + 1
+    }
+
+    /// The string of a frame's line of source, or 0.
+    fn source(&self, frame: FrameId) -> u64 {
+        let lines = self.profile.source_lines.as_ref();
+        let line = lines.and_then(|lines| lines.line(frame));
+        let number = line.and_then(|line| self.sources.lines.get(line));
+        number.map_or(0, |number| (self.first_source() + number) as u64)
     }
 
     /// The bytes of the strings, in order. What is not UTF-8 is replaced.
@@ -93,6 +126,13 @@ impl Tables<'_> {
         texts
             .map(|text| text.into_owned().into_bytes())
             .chain([ROOT_NAME.to_vec()])
+            .chain(
+                self.sources
+                    .lines
+                    .things()
+                    .iter()
+                    .map(|line| line.as_bytes().to_vec()),
+            )
     }
 }
 
@@ -121,6 +161,7 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
         profile,
         shown,
         strings,
+        ..
     } = tables;
     let number: rustc_hash::FxHashMap<StringId, u64> =
         strings.things().iter().copied().zip(0..).collect();
@@ -133,8 +174,10 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
         .try_for_each(|frame| out.u(number(frame.function)))?;
     frames().try_for_each(|frame| out.u(number(frame.file)))?;
     frames().try_for_each(|frame| out.u(u64::try_from(frame.line).unwrap_or(0)))?;
-    // No source text is embedded.
-    frames().try_for_each(|_| out.u(0))?;
+    shown
+        .frames
+        .iter()
+        .try_for_each(|&id| out.u(tables.source(id)))?;
     frames().try_for_each(|frame| {
         let (function, file) = (
             profile.strings.text(frame.function),
