@@ -70,6 +70,13 @@ impl<'a> Tables<'a> {
                 frames.number(frame);
             }
         }
+        if let Some(native) = &profile.native {
+            for &(_, node) in &native.unmerged.by_location {
+                for frame in native.unmerged.stacks.stack(node) {
+                    frames.number(frame);
+                }
+            }
+        }
         let mut shown_stacks = Numbering::default();
         for selected in selected.iter().filter(|selected| selected.hides_frames()) {
             for row in selected.rows() {
