@@ -341,23 +341,8 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = TOP, value_parser = parse_positive)]
     pub(crate) num_largest: usize,
 
-    /// As JSON: all that `memray stats --json` has, and more; documented in render/SCHEMA.md
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// As Markdown
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) markdown: bool,
-
     #[command(flatten)]
-    pub(crate) budget: BudgetArgs,
-
-    #[command(flatten)]
-    pub(crate) units: UnitsArgs,
-
-    /// Where it goes, replacing what is there
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
+    pub(crate) written: WrittenArgs,
 }
 
 #[derive(Debug, Args)]
@@ -470,6 +455,13 @@ pub(crate) struct FormArgs {
     #[arg(long, conflicts_with = "num_rows")]
     pub(crate) all: bool,
 
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
+}
+
+/// What outputs take that people read, or agents for them.
+#[derive(Debug, Args)]
+pub(crate) struct WrittenArgs {
     /// As Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
@@ -478,8 +470,10 @@ pub(crate) struct FormArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    #[command(flatten)]
-    pub(crate) budget: BudgetArgs,
+    /// Write at most SIZE bytes of Markdown or JSON, like 8k or 1M: the largest rows, and how many are
+    /// omitted with how many bytes
+    #[arg(long, value_name = "SIZE", value_parser = parse_budget)]
+    pub(crate) budget: Option<usize>,
 
     #[command(flatten)]
     pub(crate) units: UnitsArgs,
@@ -489,30 +483,21 @@ pub(crate) struct FormArgs {
     pub(crate) output: PathBuf,
 }
 
-/// What outputs for agents and chats take.
-#[derive(Debug, Args)]
-pub(crate) struct BudgetArgs {
-    /// Write at most SIZE bytes of Markdown or JSON, like 8k or 1M: the largest rows, and how many
-    /// are omitted with how many bytes
-    #[arg(long, value_name = "SIZE", value_parser = parse_budget)]
-    pub(crate) budget: Option<usize>,
-}
-
 impl FormArgs {
     pub(crate) fn extent(&self) -> Extent {
         match self.num_rows {
             Some(n) => Extent::Rows(n),
-            None if self.all || self.json || self.budget.budget.is_some() => Extent::All,
+            None if self.all || self.written.json || self.written.budget.is_some() => Extent::All,
             None => Extent::Screen,
         }
     }
 
     /// The form, in text of so many columns.
     pub(crate) fn form(&self, columns: usize) -> Form {
-        let budget = self.budget.budget;
-        if self.markdown {
+        let budget = self.written.budget;
+        if self.written.markdown {
             Form::Markdown { budget }
-        } else if self.json {
+        } else if self.written.json {
             Form::Json { budget }
         } else {
             Form::Text { columns }

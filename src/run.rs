@@ -18,7 +18,7 @@ use memreport_render::{
 };
 
 use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP};
-use crate::cli::{FormArgs, SummaryArgs, TableArgs, TreeArgs};
+use crate::cli::{SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
 use crate::progress::{say, with_bar};
 use crate::screen;
@@ -115,20 +115,20 @@ fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
 }
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
-    refuse_capture(&args.read, &args.output)?;
-    let budget = args.budget.budget;
-    if budget.is_some() && !args.markdown {
+    refuse_capture(&args.read, &args.written.output)?;
+    let budget = args.written.budget;
+    if budget.is_some() && !args.written.markdown {
         bail!("--budget needs --markdown");
     }
     let profile = read(&args.read, Question::default())?;
     let top = args.num_largest;
-    let units = Units::from(&args.units);
-    let output = if args.markdown {
+    let units = Units::from(&args.written.units);
+    let output = if args.written.markdown {
         Box::new(StatsMarkdown { top, units, budget })
     } else {
-        statistics(args.json, top, units)
+        statistics(args.written.json, top, units)
     };
-    output::write(output.as_ref(), &profile, &args.output)?.publish()?;
+    output::write(output.as_ref(), &profile, &args.written.output)?.publish()?;
     Ok(outcome(&args.read, &profile))
 }
 
@@ -136,32 +136,37 @@ pub(crate) fn summary(args: &SummaryArgs) -> Result<Outcome> {
     if args.selection.inverted {
         bail!("--inverted does not apply to a list of functions");
     }
-    check_form(&args.form)?;
+    check_budget(&args.form.written)?;
     let form = &args.form;
     let summary = Summary {
         selection: args.selection.selection()?,
         order: args.sort.into(),
         extent: form.extent(),
-        units: Units::from(&form.units),
-        form: form.form(screen::columns(&form.output)),
+        units: Units::from(&form.written.units),
+        form: form.form(screen::columns(&form.written.output)),
     };
-    write_selected(&args.read, &summary.selection, &summary, &form.output)
+    write_selected(
+        &args.read,
+        &summary.selection,
+        &summary,
+        &form.written.output,
+    )
 }
 
 pub(crate) fn tree(args: &TreeArgs) -> Result<Outcome> {
-    check_form(&args.form)?;
+    check_budget(&args.form.written)?;
     let form = &args.form;
     let tree = Tree {
         selection: args.selection.selection()?,
         extent: form.extent(),
-        units: Units::from(&form.units),
-        form: form.form(screen::columns(&form.output)),
+        units: Units::from(&form.written.units),
+        form: form.form(screen::columns(&form.written.output)),
     };
-    write_selected(&args.read, &tree.selection, &tree, &form.output)
+    write_selected(&args.read, &tree.selection, &tree, &form.written.output)
 }
 
-fn check_form(form: &FormArgs) -> Result<()> {
-    if form.budget.budget.is_some() && !form.markdown && !form.json {
+fn check_budget(written: &WrittenArgs) -> Result<()> {
+    if written.budget.is_some() && !written.markdown && !written.json {
         bail!("--budget needs --markdown or --json");
     }
     Ok(())

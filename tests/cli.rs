@@ -543,6 +543,19 @@ fn summaries_and_trees_fit_the_terminal() {
 }
 
 #[test]
+fn an_inverted_tree_names_what_allocates() {
+    let desk = Desk::with("v13-webapp");
+    let ran = desk.run("tree out.bin --inverted -n 8").ends(DONE);
+    for function in [
+        "update_wrapper at ",
+        "UpdateDictMixin at ",
+        "_compile_bytecode at ",
+    ] {
+        assert!(ran.text().contains(function), "{function}\n{}", ran.text());
+    }
+}
+
+#[test]
 fn summaries_are_sorted_as_asked() {
     let desk = Desk::with("v13-etl");
     let column = |sort: &str| -> Vec<Value> {

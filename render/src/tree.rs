@@ -200,24 +200,35 @@ impl Names<'_> {
         }
     }
 
-    /// The first call and the last, or as much of it as there is room for: of the first its place goes
-    /// before anything of the last.
+    /// The first call and the last, or as much of it as there is room for. What counts is where the chain
+    /// leads or, if inverted, what allocates: that is the last to lose anything.
     fn chain(&self, first: usize, last: usize, n_between: usize, room: usize) -> String {
         let between = match n_between {
             0 => String::new(),
             n => format!("{n} more{ARROW}"),
         };
-        let end = self.step(last, usize::MAX);
-        let function = self.function_and_place(first).0;
-        for start in [self.step(first, usize::MAX), function] {
-            let whole = format!("{start}{ARROW}{between}{end}");
-            if width(&whole) <= room {
-                return whole;
+        let whole = |node| self.step(node, usize::MAX);
+        let function = |node| self.function_and_place(node).0;
+        let is_inverted = self.selected.inverted();
+        let shorter = if is_inverted {
+            (whole(first), function(last))
+        } else {
+            (function(first), whole(last))
+        };
+        for (start, end) in [(whole(first), whole(last)), shorter] {
+            let chain = format!("{start}{ARROW}{between}{end}");
+            if width(&chain) <= room {
+                return chain;
             }
         }
-        let start = format!("{} more{ARROW}", n_between + 1);
-        let left = room.saturating_sub(width(&start));
-        elided(&(start + &self.step(last, left)), room)
+        let more = format!("{} more", n_between + 1);
+        let left = room.saturating_sub(width(&more) + width(ARROW));
+        let chain = if is_inverted {
+            self.step(first, left) + ARROW + &more
+        } else {
+            more + ARROW + &self.step(last, left)
+        };
+        elided(&chain, room)
     }
 
     /// A call in at most so many columns.
