@@ -257,6 +257,10 @@ fn exports_say_what_they_are_of() {
         let ran = desk.run(&format!("export out.bin --format {options}"));
         String::from_utf8(ran.ends(DONE).stdout).unwrap()
     };
+    let names = exported("speedscope");
+    assert!(names.contains("Memory (peak; without a stack: "), "{names}");
+    let names = exported("speedscope --split-threads --include nowhere");
+    assert!(names.contains("Memory (peak; left out: "), "{names}");
     let csv = exported("csv --split-threads --include nowhere");
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 2, "{csv}");

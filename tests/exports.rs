@@ -84,6 +84,7 @@ fn exports_add_up_to_the_selection() {
             check_gprof2dot(&selected, &selection, &context);
             check_collapsed(&selected, &selection, &context);
             check_pprof(&selected, &selection, &context);
+            check_speedscope(&selected, &selection, &context);
             check_json(&selected, &selection, &context);
             n += 1;
         }
@@ -178,6 +179,42 @@ fn check_pprof(selected: &Selected<'_>, selection: &Selection, context: &str) {
     for sample in &profile.samples {
         assert!(!sample.stack.is_empty());
         assert_eq!(sample.labels.len(), usize::from(selected.split_threads()));
+    }
+}
+
+fn check_speedscope(selected: &Selected<'_>, selection: &Selection, context: &str) {
+    let selection = selection.clone();
+    let document = parsed(&report(selected.profile(), &Speedscope { selection }));
+    let view = match selected.question() {
+        Question::Peak => "peak",
+        Question::Leaks => "leaks",
+        Question::Temporary { .. } => "temporary",
+    };
+    let profiles = document["profiles"].as_array().unwrap();
+    let total = |unit: &str| -> u64 {
+        let of_view = profiles.iter().filter(|profile| {
+            let name = profile["name"].as_str().unwrap();
+            profile["unit"] == unit && name.contains(&format!("({view}"))
+        });
+        of_view
+            .map(|profile| {
+                let weights = profile["weights"].as_array().unwrap().iter();
+                let sum: u64 = weights.map(|weight| weight.as_u64().unwrap()).sum();
+                assert_eq!(profile["endValue"], sum, "{context}");
+                sum
+            })
+            .sum()
+    };
+    let with_stack = selected.rows().iter().filter(|row| row.node.0 != 0);
+    let expected = sum(with_stack.map(|row| row.tally));
+    let read = tally(total("none"), total("bytes"));
+    assert_eq!(read, expected, "{context}");
+    let says = profiles[0]["name"]
+        .as_str()
+        .unwrap()
+        .contains("without a stack");
+    if view == "peak" && !selected.split_threads() {
+        assert_eq!(says, expected != selected.total(), "{context}");
     }
 }
 

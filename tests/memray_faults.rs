@@ -748,8 +748,9 @@ fn speedscope_profiles_hold_all_that_has_a_stack() {
                 ("Allocations", with_stack.allocations),
             ] {
                 let profiles = document["profiles"].as_array().unwrap().iter();
-                let title = format!("{what} ({view_name})");
-                let mut titled = profiles.filter(|profile| profile["name"] == title.as_str());
+                let title = format!("{what} ({view_name}");
+                let mut titled = profiles
+                    .filter(|profile| profile["name"].as_str().unwrap().starts_with(&title));
                 let sampled = titled.next().unwrap();
                 let weights = sampled["weights"].as_array().unwrap().iter();
                 let sum: u64 = weights.map(|weight| weight.as_u64().unwrap()).sum();

@@ -1,7 +1,7 @@
 //! What outputs of selected rows have in common.
 
-use memreport_aggregate::ingest::Tally;
-use memreport_aggregate::{Profile, Question, Selected, Selection};
+use memreport_aggregate::ingest::{NodeId, Tally};
+use memreport_aggregate::{Profile, Question, Row, Selected, Selection};
 
 use crate::units::{Units, format_bytes, format_count};
 
@@ -53,10 +53,21 @@ pub(crate) fn title(selected: &Selected<'_>, units: Units) -> String {
 
 /// What the filter left out, in words; `None` if nothing.
 pub(crate) fn left_out(selected: &Selected<'_>, units: Units) -> Option<String> {
-    let left_out = selected.left_out();
-    let Tally { bytes, allocations } = left_out;
-    (left_out != Tally::default()).then(|| {
+    said("left out", selected.left_out(), units)
+}
+
+/// Allocations without stack among rows, in words; `None` if there are none.
+pub(crate) fn without_stack(rows: &[Row], units: Units) -> Option<String> {
+    let rows = rows.iter().filter(|row| row.node == NodeId(0));
+    let mut sum = Tally::default();
+    rows.for_each(|row| sum.add_all(row.tally));
+    said("without a stack", sum, units)
+}
+
+fn said(what: &str, tally: Tally, units: Units) -> Option<String> {
+    let Tally { bytes, allocations } = tally;
+    (tally != Tally::default()).then(|| {
         let (bytes, count) = (format_bytes(bytes, units), format_count(allocations));
-        format!("left out: {bytes} in {count} allocations")
+        format!("{what}: {bytes} in {count} allocations")
     })
 }

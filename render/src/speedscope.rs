@@ -7,7 +7,7 @@ use memreport_aggregate::ingest::{FrameId, NodeId, Tally, ThreadId};
 use memreport_aggregate::{Profile, Row, Selected, Selection};
 use serde::{Serialize, Serializer};
 
-use crate::selection::{answerable, left_out, question_name};
+use crate::selection::{answerable, left_out, question_name, without_stack};
 use crate::stacks::{Numbering, frame, thread_label};
 use crate::units::Units;
 use crate::{Error, Output};
@@ -17,8 +17,9 @@ use crate::{Error, Output};
 /// * Shape: a profile each for peak bytes, peak allocations, leaked bytes, leaked allocations, temporary
 ///   bytes, temporary allocations; the last two only of a whole run. With threads split, each of
 ///   them once a thread. Samples are whole stacks from the root on, in the order of their first
-///   allocation; a profile's name says what a filter left out
-/// * Stacks without frames have no place in this format and are left out
+///   allocation
+/// * Allocations without stack have no place in this format: a profile's name says how many there are, and
+///   what a filter left out
 /// * Source: `semantics.md`, section 13
 #[derive(Debug, Clone, Default)]
 pub struct Speedscope {
@@ -69,10 +70,11 @@ struct Part<'a> {
     rows: Vec<Row>,
 }
 
-/// The view itself or, if threads are split, a part for each thread that it has.
+/// The view itself or, if threads are split, a part for each thread that it has. There is always one, which
+/// says what was left out.
 fn parts<'a>(view: &'a Selected<'a>) -> Vec<Part<'a>> {
     let rows = view.by_stack();
-    if !view.split_threads() {
+    if !view.split_threads() || rows.is_empty() {
         let thread = None;
         return vec![Part { view, thread, rows }];
     }
@@ -139,10 +141,12 @@ impl Part<'_> {
             .thread
             .and_then(|id| self.view.profile().threads.get(id.index()));
         let thread = thread.map(|thread| thread_label(self.view.profile(), thread));
+        let without_stack = without_stack(&self.rows, Units::Iec);
         let left_out = left_out(self.view, Units::Iec);
         let parts = [
             Some(Cow::from(question_name(self.view.question()))),
             thread.map(Cow::from),
+            without_stack.map(Cow::from),
             left_out.map(Cow::from),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

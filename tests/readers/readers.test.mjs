@@ -62,7 +62,7 @@ for (const capture of CAPTURES) {
     const { profiles } = await read('out.speedscope.json', outputs.speedscope);
     assert.equal(profiles.length, capture.includes('aggregate') ? 4 : 6);
     for (const { name, total: weight, stacks: shown } of profiles) {
-      const [, what, view] = /^(\w+) \((\w+)\)$/.exec(name);
+      const [, what, view] = /^(\w+) \((\w+)/.exec(name);
       const expected = stacks(document, SECTIONS[view], what === 'Memory' ? BYTES : ALLOCATIONS);
       expected.delete('');
       assert.equal(weight, total(expected), name);
