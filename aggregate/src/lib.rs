@@ -8,6 +8,8 @@
 //! 3. *finalised*: lanes in parallel, each turns the blocks that ended into rows of the interval
 //!    table, now that the peak says which tick an event belongs to.
 //!
+//! [`Matching`] and [`profile_of`] are its two halves, for who has batches already.
+//!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
 mod error;
@@ -27,6 +29,7 @@ pub use memreport_ingest as ingest;
 
 pub use error::Error;
 pub use interval_table::{Interval, NEVER};
-pub use profile::{Counts, Options, Profile, read_profile};
+pub use matching::Matching;
+pub use profile::{Counts, Options, Profile, profile_of, read_profile};
 pub use slices::{SliceRange, Slices};
 pub use view::{View, ViewRow};
