@@ -2,7 +2,7 @@
 """Makes large captures to measure with. Needs nothing but Python and memray.
 
     python3 -m pip install memray==1.20.0
-    python3 bench/make_captures.py              all kinds: some minutes, about 1 GB
+    python3 bench/make_captures.py              all kinds: some minutes, about 0.6 GB
     python3 bench/make_captures.py --scale 0.01 small ones of the same kinds: seconds
 
 Runs the workloads with the interpreter that it is run with, and leaves out what that interpreter
