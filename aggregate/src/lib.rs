@@ -8,6 +8,8 @@
 //! 3. *finalised*: lanes in parallel, each turns the blocks that ended into rows of the interval
 //!    table, now that the peak says which tick an event belongs to.
 //!
+//! [`Matching`] and [`profile_of`] are its two halves, for who has batches already.
+//!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
 mod error;
@@ -38,7 +40,8 @@ pub use filter::Filter;
 pub use functions::FunctionRow;
 pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};
-pub use profile::{Counts, Options, Profile, RssPeak, read_profile};
+pub use matching::Matching;
+pub use profile::{Counts, Options, Profile, RssPeak, profile_of, read_profile};
 pub use selection::{Moment, Question, Row, Selected, Selection};
 pub use slices::{SliceRange, Slices};
 pub use stats::{OrderBy, Stats};

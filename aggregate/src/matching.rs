@@ -77,9 +77,9 @@ impl Lane {
     }
 }
 
-/// The state of matching: what is live, and what has ended.
+/// Matching as far as it has come: what is live, and what has ended.
 #[derive(Debug)]
-pub(crate) struct Matching {
+pub struct Matching {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) ranges: Ranges,
     scan: Scan,
@@ -88,7 +88,9 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    pub(crate) fn new(n_lanes: usize) -> Self {
+    /// Nothing is live yet. Batches are to have as many lanes.
+    #[must_use]
+    pub fn new(n_lanes: usize) -> Self {
         let lanes = (0..n_lanes).map(|_| Lane::new()).collect();
         Self {
             lanes,
@@ -98,8 +100,11 @@ impl Matching {
         }
     }
 
-    /// Takes the next batch in.
-    pub(crate) fn add(&mut self, batch: &Batch) -> Result<(), Error> {
+    /// Takes the next batch in, and finalises what it ends.
+    ///
+    /// # Errors
+    /// [`Error`] if the heap would overflow.
+    pub fn add(&mut self, batch: &Batch) -> Result<(), Error> {
         self.deltas.clear();
         self.deltas
             .resize_with(batch.n_events as usize, || AtomicI64::new(0));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
     CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
-    Source, SourceFiles, SourceLineOptions, SourceLines, StringTable, Tally, Temporaries, Thread,
-    Warning, WarningKind, read,
+    Recording, Source, SourceFiles, SourceLineOptions, SourceLines, StringTable, Tally,
+    Temporaries, Thread, Warning, WarningKind, read,
 };
 
 use crate::error::Error;
@@ -182,7 +182,18 @@ pub fn read_profile(
         }
         Ok::<_, Error>(matching)
     })?;
-    let mut matching = matched?;
+    profile_of(recording, matched?, options)
+}
+
+/// The profile of a recording whose batches went, all of them and in order, through `matching`.
+///
+/// # Errors
+/// [`Error`] if the figures would overflow.
+pub fn profile_of(
+    recording: Recording,
+    mut matching: Matching,
+    options: &Options,
+) -> Result<Profile, Error> {
     let (slices, rows) = match &recording.sums {
         Some(sums) => sums::tables(sums)?,
         None => matching.finish(recording.n_events),
