@@ -8,6 +8,8 @@
 //! Without a capture it makes one, plain and as LZ4. Times are the best of the rounds (3).
 #![allow(clippy::print_stdout, reason = "it prints a table")]
 
+#[path = "support/sum.rs"]
+mod sum;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
@@ -25,6 +27,7 @@ use memreport_capture::{
     Allocation, AllocatorKind, CodePush, Decoder, FileFormat, FrequentRecords, Header, Record,
 };
 use rustc_hash::FxBuildHasher;
+use sum::Sum;
 use synthetic::Shape;
 
 const SHAPE: Shape = Shape {
@@ -168,7 +171,7 @@ impl Floor {
                 empty => empty.insert(after_header(&mut input)?),
             };
             let mut unheard = decoder.clone();
-            self.records += timed(|| decode(&mut unheard, &input, &mut Nothing::default()));
+            self.records += timed(|| decode(&mut unheard, &input, &mut Sum::default()));
             events.0.clear();
             let (used, is_over) = decode(decoder, &input, &mut events);
             input.drain(..used);
@@ -297,40 +300,7 @@ fn decode(decoder: &mut Decoder, input: &[u8], sink: &mut impl Sink) -> (usize, 
     }
 }
 
-/// Adds fields up, so that none can be left undecoded.
-#[derive(Default)]
-struct Nothing(u64);
-
-impl Nothing {
-    fn add(&mut self, value: u64) -> ControlFlow<()> {
-        self.0 = self.0.wrapping_add(value);
-        ControlFlow::Continue(())
-    }
-}
-
-impl FrequentRecords for Nothing {
-    #[inline]
-    fn allocated(&mut self, allocation: Allocation, _offset: u64) -> ControlFlow<()> {
-        self.add(allocation.address ^ allocation.size)
-    }
-
-    #[inline]
-    fn freed(&mut self, address: u64) -> ControlFlow<()> {
-        self.add(address)
-    }
-
-    #[inline]
-    fn push(&mut self, push: CodePush, _offset: u64) -> ControlFlow<()> {
-        self.add(push.code_id ^ push.instruction_offset.cast_unsigned())
-    }
-
-    #[inline]
-    fn pop(&mut self, count: u32, _offset: u64) -> ControlFlow<()> {
-        self.add(count.into())
-    }
-}
-
-impl Sink for Nothing {
+impl Sink for Sum {
     fn other(&mut self, record: &Record<'_>) {
         black_box(record);
     }

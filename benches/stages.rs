@@ -5,12 +5,13 @@
 //!
 //! Bytes per second are bytes of the capture after decompression, records are records of any kind.
 
+#[path = "support/sum.rs"]
+mod sum;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
 use std::hint::black_box;
 use std::io::{self, Cursor, Read, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,11 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use memreport_aggregate::{Matching, Options, Profile, profile_of, read_profile};
-use memreport_capture::{Allocation, CodePush, Decoder, FrequentRecords, Header, Record};
+use memreport_capture::{Decoder, Header, Record};
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{Batch, Recording, Source, read};
 use memreport_render::{Html, Json, Output, Speedscope};
+use sum::Sum;
 use synthetic::Shape;
 
 /// About 2.4 million records, as many long-lived blocks among them as a large service has.
@@ -207,39 +209,6 @@ fn start(capture: &[u8]) -> (Decoder, &[u8]) {
         .expect("it is whole");
     let offset = (capture.len() - rest.len()) as u64;
     (Decoder::new(&header, offset), rest)
-}
-
-/// Takes records, so that none of their fields can be left undecoded.
-#[derive(Debug, Default)]
-struct Sum(u64);
-
-impl Sum {
-    fn add(&mut self, value: u64) -> ControlFlow<()> {
-        self.0 = self.0.wrapping_add(value);
-        ControlFlow::Continue(())
-    }
-}
-
-impl FrequentRecords for Sum {
-    #[inline]
-    fn allocated(&mut self, allocation: Allocation, _offset: u64) -> ControlFlow<()> {
-        self.add(allocation.address ^ allocation.size)
-    }
-
-    #[inline]
-    fn freed(&mut self, address: u64) -> ControlFlow<()> {
-        self.add(address)
-    }
-
-    #[inline]
-    fn push(&mut self, push: CodePush, _offset: u64) -> ControlFlow<()> {
-        self.add(push.code_id ^ push.instruction_offset.cast_unsigned())
-    }
-
-    #[inline]
-    fn pop(&mut self, count: u32, _offset: u64) -> ControlFlow<()> {
-        self.add(count.into())
-    }
 }
 
 /// From bytes to batches: decoding, and interning of stacks and locations.
