@@ -87,13 +87,4 @@ export const settled = (page) => page.evaluate(async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 });
 
-/** Numbers that look random and are the same in every run (mulberry32). */
-export function randomNumbers(seed) {
-  let state = seed;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * limit);
-  };
-}
+export { randomNumbers } from '../../web-assets/core/testing.js';
