@@ -33,7 +33,8 @@ const scenes = {
     await page.locator('#search').fill('json');
     await page.keyboard.press('Enter');
   }],
-  stacked: ['v13-etl', {}, async (page) => {
+  // The README's.
+  stacked: ['v13-webapp', { viewport: { width: 1400, height: 1080 } }, async (page) => {
     await page.locator('#stack-switch').click();
     await page.locator('[data-series=rss]').click();
     await page.locator('#layers button').first().waitFor();
