@@ -1,6 +1,7 @@
 import { AllocatorsFirst } from './allocators_first.js';
 import { CallersFirst } from './callers_first.js';
 import { FLAG_IRRELEVANT } from './decode.js';
+import { functionRows } from './functions.js';
 import { FrameGroups } from './groups.js';
 import { RowStore } from './rows.js';
 import { Shape } from './shape.js';
@@ -9,7 +10,7 @@ import { Values, addUp } from './values.js';
 
 /** @typedef {import('./columns.js').Column} Column */
 /** @typedef {import('./decode.js').Model} Model */
-/** @typedef {import('./groups.js').Group} Group */
+/** @typedef {import('./functions.js').FunctionRow} FunctionRow */
 /** @typedef {import('./state.js').State} State */
 /** @typedef {import('./view.js').View} View */
 /** @typedef {{frame: number, callees: View, callers: View}} Sandwich a function, and both directions from it */
@@ -42,6 +43,8 @@ export class Answer {
     this.sandwichFor = '';
     /** @type {Uint32Array | null} */
     this.locationNodeCache = null;
+    /** @type {FunctionRow[] | null} of what was asked last */
+    this.functionsCache = null;
     this.peakOrder = this.sumWholePeak();
     /** @type {Float64Array | null} */
     this.temporaryOrderCache = null;
@@ -75,6 +78,7 @@ export class Answer {
   ask(state) {
     const { store, model, values } = this;
     const { mode } = state;
+    this.functionsCache = null;
     timed('query', () => {
       this.slice = mode === 'peak' ? store.peakSlice(state.lo, state.hi) : -1;
       if (mode === 'peak') store.askPeak(this.slice);
@@ -170,6 +174,14 @@ export class Answer {
    */
   tableShape(state) {
     return this.shapeFor({ ...state, group: state.group === 'line' ? 'function' : state.group });
+  }
+
+  /**
+   * @param {State} state what was asked last
+   * @returns {FunctionRow[]} what each function holds
+   */
+  functions(state) {
+    return (this.functionsCache ??= functionRows(this.tableShape(state), this.values));
   }
 
   /**

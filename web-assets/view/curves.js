@@ -1,12 +1,12 @@
 import { formatBytes } from '../core/format.js';
-import { functionRows, groupBelow, groupsByOwner, sortedRows } from '../core/functions.js';
+import { groupBelow, groupsByOwner, sortedRows } from '../core/functions.js';
 import { measure } from '../core/timing.js';
 import { seriesOf } from '../core/series.js';
 import { byId, make, setAria } from './dom.js';
 import { LAYERS } from './palette.js';
 
 /** @typedef {import('./page.js').Page} Page */
-/** @typedef {{name: string, frame: number, colour: string}} Layer a function that the chart stacks; frame 0 = all others */
+/** @typedef {{name: string, frame: number}} Layer a function that the chart stacks; frame 0 = all others */
 
 /** The curves of functions in the chart: the largest ones stacked, and the one that is chosen. */
 export class Curves {
@@ -32,7 +32,7 @@ export class Curves {
     const { page } = this;
     const { answer, state, timeline, model } = page;
     const shape = answer.tableShape(state);
-    const rows = wanted ? sortedRows(functionRows(shape, answer.values), 'ownBytes').filter((row) => row.frame !== 0).slice(0, LAYERS) : [];
+    const rows = wanted ? sortedRows(answer.functions(state), 'ownBytes').filter((row) => row.frame !== 0).slice(0, LAYERS) : [];
     const frames = rows.map((row) => row.frame);
     const key = wanted ? [JSON.stringify(shape.options), answer.keepFor, frames].join() : '';
     if (key === this.stackedFor) return;
@@ -47,8 +47,7 @@ export class Curves {
     if (series === null || this.stackedFor !== key) return;
     measure('series', since);
     timeline.stack = series;
-    this.layers = [...frames.map((frame) => ({ frame, name: page.names.label(frame, shape.options.group) })), { frame: 0, name: 'everything else' }]
-      .map((layer, i) => ({ ...layer, colour: page.palette.layers[i === frames.length ? LAYERS : i] }));
+    this.layers = [...frames.map((frame) => ({ frame, name: page.names.label(frame, shape.options.group) })), { frame: 0, name: 'everything else' }];
     this.show();
   }
 

@@ -2,7 +2,7 @@ import { TimeAxis } from '../core/axis.js';
 import { question } from '../core/explain.js';
 import { FrameNames } from '../core/names.js';
 import { Search } from '../core/search.js';
-import { defaultState, fromHash, limitsOf, toHash } from '../core/state.js';
+import { fromHash, limitsOf, toHash } from '../core/state.js';
 import { timed } from '../core/timing.js';
 import { Brush } from './brush.js';
 import { Curves } from './curves.js';
@@ -107,12 +107,6 @@ export class Page {
   /** Takes the state from the address. */
   readAddress() {
     this.state = fromHash(location.hash, this.limits);
-    this.showAll();
-  }
-
-  /** Back to the state of a report just opened, in these units. */
-  reset() {
-    this.state = { ...defaultState(this.limits), units: this.state.units };
     this.showAll();
   }
 

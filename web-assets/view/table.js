@@ -1,6 +1,6 @@
 import { peakColumns } from '../core/columns.js';
 import { formatBytes, formatCount, formatNumberOf } from '../core/format.js';
-import { functionRows, groupsByOwner, sortedRows } from '../core/functions.js';
+import { groupsByOwner, sortedRows } from '../core/functions.js';
 import { seriesOf } from '../core/series.js';
 import { timed } from '../core/timing.js';
 import { byId, fitCanvas, make, setAria, setText } from './dom.js';
@@ -82,10 +82,10 @@ export class FunctionTable {
 
   /** @returns {FunctionRow[]} all rows that the search leaves, sorted */
   currentRows() {
-    const { answer, search } = this.page;
+    const { answer, search, state } = this.page;
     const { shape } = this;
     const match = search.matchIn(shape);
-    const rows = timed('functions', () => functionRows(shape, answer.values));
+    const rows = timed('functions', () => answer.functions(state));
     return sortedRows(match === null ? rows : rows.filter((row) => match[row.frame] !== 0), this.column);
   }
 
