@@ -119,6 +119,7 @@ test('a function is chosen in the table or in the graph, and left again', async 
   await page.locator('#unselect').click();
   assert.ok(await page.locator('#callers').isHidden());
 
+  await page.locator('#flame').scrollIntoViewIfNeeded();
   const graph = await page.locator('#flame').boundingBox();
   await page.keyboard.down('Shift');
   await page.mouse.click(graph.x + 60, graph.y + 3 * 19 + 8);
@@ -201,8 +202,6 @@ test('a link shows a colleague the same picture', async () => {
   const { page, close } = await open(url);
   await page.evaluate(() => window.memreport.set({ lo: 2, hi: 6, mode: 'leaks', group: 'function', direction: 'allocators', query: 'json' }));
   await settled(page);
-  await page.waitForFunction(() => location.hash !== '');
-  await page.waitForTimeout(300);
   const link = page.url();
   const words = await page.locator('#explain').innerText();
   const bytes = await page.evaluate(() => window.memreport.rootBytes());

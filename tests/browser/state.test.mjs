@@ -87,7 +87,6 @@ for (const [name, seed] of [['v13-etl', 1], ['v13-threads', 2], ['v13-webapp', 3
         for (const tree of document.querySelectorAll('[role=tree]')) tree.scrollTop = 0;
         window.scrollTo(0, document.body.scrollHeight);
       });
-      await page.waitForTimeout(350);
       await settled(page);
       const address = page.url();
       const used = await seen(page);
@@ -96,7 +95,6 @@ for (const [name, seed] of [['v13-etl', 1], ['v13-threads', 2], ['v13-webapp', 3
       await fresh.page.evaluate(() => {
         for (const tree of document.querySelectorAll('[role=tree]')) tree.scrollTop = 0;
       });
-      await fresh.page.waitForTimeout(350);
       await settled(fresh.page);
       assert.deepEqual(used, await seen(fresh.page), address);
       await fresh.close();

@@ -81,10 +81,7 @@ export async function visit(url, options = {}) {
   return { page, problems, close: () => context.close() };
 }
 
-/** Resolves once what was changed is drawn, the table too. */
-export const settled = (page) => page.evaluate(async () => {
-  await new Promise((done) => setTimeout(done, 150));
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-});
+/** Resolves once what was changed is drawn, the table too, and kept in the address. */
+export const settled = (page) => page.evaluate(() => window.memreport.settled());
 
 export { randomNumbers } from '../../web-assets/core/testing.js';

@@ -1,7 +1,6 @@
 import { formatBytes } from '../core/format.js';
 import { groupBelow, groupsByOwner, sortedRows } from '../core/functions.js';
 import { measure } from '../core/timing.js';
-import { seriesOf } from '../core/series.js';
 import { byId, make, setAria } from './dom.js';
 import { LAYERS } from './palette.js';
 
@@ -30,7 +29,7 @@ export class Curves {
   /** @param {boolean} wanted */
   async updateStack(wanted) {
     const { page } = this;
-    const { answer, state, timeline, model } = page;
+    const { answer, state, timeline } = page;
     const shape = answer.tableShape(state);
     const rows = wanted ? sortedRows(answer.functions(state), 'ownBytes').filter((row) => row.frame !== 0).slice(0, LAYERS) : [];
     const frames = rows.map((row) => row.frame);
@@ -43,7 +42,7 @@ export class Curves {
       return this.show();
     }
     const since = performance.now();
-    const series = await seriesOf(model, groupsByOwner(shape, frames, frames.length), answer.keep, frames.length + 1, () => this.stackedFor !== key);
+    const series = await page.seriesOf(groupsByOwner(shape, frames, frames.length), frames.length + 1, () => this.stackedFor !== key);
     if (series === null || this.stackedFor !== key) return;
     measure('series', since);
     timeline.stack = series;
@@ -63,7 +62,7 @@ export class Curves {
       timeline.chosen = null;
       return this.show();
     }
-    const series = await seriesOf(model, groupBelow(model, shape.nodesOf(sandwich.frame)), answer.keep, 1, () => this.chosenFor !== key);
+    const series = await page.seriesOf(groupBelow(model, shape.nodesOf(sandwich.frame)), 1, () => this.chosenFor !== key);
     if (series === null || this.chosenFor !== key) return;
     timeline.chosen = series[0];
     this.show();

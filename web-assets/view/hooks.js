@@ -47,6 +47,11 @@ export function installHooks(page) {
     },
     /** @returns {import('../core/state.js').State} a copy */
     state: () => ({ ...page.state, zoom: page.state.zoom.slice() }),
+    /** Resolves once all that was asked for is shown, and kept in the address. */
+    async settled() {
+      do await nextFrame();
+      while (!page.isSettled);
+    },
     /** Bytes of the root of what is shown, with filters applied. */
     rootBytes: () => page.answer.mainView.bytes(0),
   };

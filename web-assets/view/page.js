@@ -2,6 +2,7 @@ import { TimeAxis } from '../core/axis.js';
 import { question } from '../core/explain.js';
 import { FrameNames } from '../core/names.js';
 import { Search } from '../core/search.js';
+import { seriesOf } from '../core/series.js';
 import { fromHash, limitsOf, toHash } from '../core/state.js';
 import { timed } from '../core/timing.js';
 import { Brush } from './brush.js';
@@ -53,6 +54,8 @@ export class Page {
     this.framePending = false;
     this.settledPending = false;
     this.saveTimer = 0;
+    /** How many series are being computed. */
+    this.seriesPending = 0;
     /** @type {(() => void)[]} called after every change of the state */
     this.listeners = [];
     this.hideWhatIsMissing();
@@ -242,6 +245,22 @@ export class Page {
     if (this.model.snapshotTime.length > 0) timed('timeline', () => this.timeline.draw(this.palette, this.state.units));
   }
 
+  /**
+   * What groups of stacks held over time, of what the filters keep: in steps, between which the page can be used.
+   * @param {Int16Array} groupOf
+   * @param {number} groups
+   * @param {() => boolean} isStale
+   * @returns {Promise<Float64Array[] | null>} null once it is stale
+   */
+  async seriesOf(groupOf, groups, isStale) {
+    this.seriesPending++;
+    try {
+      return await seriesOf(this.model, groupOf, this.answer.keep, groups, isStale);
+    } finally {
+      this.seriesPending--;
+    }
+  }
+
   /** Draws in the colours of the theme that is on now. */
   redraw() {
     this.palette = readPalette();
@@ -257,9 +276,15 @@ export class Page {
     if (this.answer.sandwich !== null) this.callers.announce(this.state);
   }
 
+  /** Whether all that was asked for is shown, and kept in the address. */
+  get isSettled() {
+    return !this.framePending && this.saveTimer === 0 && this.seriesPending === 0 && this.functions.isSettled;
+  }
+
   saveAddress() {
     clearTimeout(this.saveTimer);
     this.saveTimer = window.setTimeout(() => {
+      this.saveTimer = 0;
       const hash = toHash(this.state, this.limits);
       if (hash !== location.hash) history.replaceState(null, '', location.href.split('#')[0] + hash);
     }, SAVE_DELAY_MS);

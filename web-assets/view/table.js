@@ -1,7 +1,6 @@
 import { peakColumns } from '../core/columns.js';
 import { formatBytes, formatCount, formatNumberOf } from '../core/format.js';
 import { groupsByOwner, sortedRows } from '../core/functions.js';
-import { seriesOf } from '../core/series.js';
 import { timed } from '../core/timing.js';
 import { byId, fitCanvas, make, setAria, setText } from './dom.js';
 
@@ -68,6 +67,11 @@ export class FunctionTable {
     if (this.isVisible) this.timer = window.setTimeout(() => this.render(), DELAY_MS);
   }
 
+  /** Whether the table, where it can be seen, shows the state. */
+  get isSettled() {
+    return !(this.isVisible && this.isStale);
+  }
+
   /** Draws the small curves in new colours. */
   redraw() {
     if (!this.isStale) this.drawSparks();
@@ -132,7 +136,7 @@ export class FunctionTable {
    */
   async fillSparks(frames) {
     const { page, shape } = this;
-    const { answer, model, state, axis } = page;
+    const { state, axis } = page;
     const key = [shape.options.hideIrrelevant, shape.options.foldImports, shape.options.collapse, shape.options.group, state.thread, state.allocator].join();
     if (key !== this.sparksFor) {
       this.sparksFor = key;
@@ -142,7 +146,7 @@ export class FunctionTable {
     const missing = frames.filter((frame) => !this.sparks.has(frame));
     if (missing.length === 0) return;
     const { sparks } = this;
-    const series = await seriesOf(model, groupsByOwner(shape, missing, -1), answer.keep, missing.length, () => this.sparks !== sparks);
+    const series = await page.seriesOf(groupsByOwner(shape, missing, -1), missing.length, () => this.sparks !== sparks);
     if (series === null || this.sparks !== sparks) return;
     series.forEach((values, i) => sparks.set(missing[i], peakColumns(axis.edges, values, SPARK_WIDTH, 1)));
     this.drawSparks();
