@@ -55,12 +55,9 @@ pub(crate) enum Command {
     Records(RecordsArgs),
 }
 
-/// What all commands that read a whole capture take.
+/// How whole captures are read.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    /// The capture: a file, or - for standard input
-    pub(crate) capture: PathBuf,
-
     /// Keep at most N memory snapshots; peaks stay exact
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_positive)]
     pub(crate) max_memory_records: usize,
@@ -92,6 +89,9 @@ pub(crate) struct ReadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
@@ -193,6 +193,9 @@ impl AlsoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
@@ -334,6 +337,9 @@ pub(crate) const TOP: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
@@ -347,6 +353,9 @@ pub(crate) struct StatsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SummaryArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
@@ -363,6 +372,9 @@ pub(crate) struct SummaryArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TreeArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
@@ -375,6 +387,9 @@ pub(crate) struct TreeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TableArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 

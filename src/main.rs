@@ -4,6 +4,7 @@ mod cli;
 mod hints;
 mod output;
 mod progress;
+mod reading;
 mod run;
 mod screen;
 
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::run::Outcome;
+use crate::reading::Outcome;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

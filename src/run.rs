@@ -6,34 +6,25 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use memreport_ingest::native::SymbolOptions;
-use memreport_ingest::{
-    Counters, Source, SourceFiles, SourceLineOptions, for_each_record, inspect,
-};
-use memreport_render::aggregate::{Options, Profile, Question, Selection, read_profile};
+use memreport_ingest::{Counters, for_each_record, inspect};
+use memreport_render::aggregate::{Profile, Question, Selection};
 use memreport_render::{
     Collapsed, Csv, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope, StatsJson,
-    StatsMarkdown, StatsText, Summary, Table, Tree, Units, doubts, format_bytes, format_count,
+    StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
     inspection_json, inspection_text, record_json,
 };
 
 use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP};
 use crate::cli::{SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
-use crate::progress::{say, with_bar};
+use crate::progress::say;
+use crate::reading::{Outcome, open, outcome, read, read_with};
 use crate::screen;
-
-/// How a command ended that gave what was asked for.
-pub(crate) enum Outcome {
-    Done,
-    /// From a capture that is damaged or truncated, and that was not allowed.
-    FromDamagedCapture,
-}
 
 pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     let page = match &args.output {
         Some(path) => path.clone(),
-        None => output::default_path(&args.read.capture, args.force)?,
+        None => output::default_path(&args.capture, args.force)?,
     };
     let (first_view, question) = if args.leaks {
         (FirstView::Leaks, Question::Leaks)
@@ -54,13 +45,13 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     }
     let mut places = HashSet::new();
     for (path, _) in &wanted {
-        refuse_capture(&args.read, path)?;
+        refuse_capture(&args.capture, path)?;
         if !places.insert(output::place(path)) {
             bail!("two outputs have the same place: {}", path.display());
         }
     }
 
-    let profile = read_with(&args.read, question, args.source.into())?;
+    let profile = read_with(&args.capture, &args.read, question, args.source.into())?;
     // All of them are written before the first replaces anything.
     let written: Vec<_> = wanted
         .iter()
@@ -70,11 +61,11 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     if !args.read.quiet {
         say(&page_summary(&profile, &page));
     }
-    Ok(outcome(&args.read, &profile))
+    Ok(outcome(&args.read, &[&profile]))
 }
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
-    refuse_capture(&args.read, &args.output)?;
+    refuse_capture(&args.capture, &args.output)?;
     if args.selection.inverted && args.format.has_fixed_order() {
         bail!("--inverted does not apply to this format, whose stacks are always innermost first");
     }
@@ -84,9 +75,9 @@ pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
     let selection = args.selection.selection()?;
     let selection = args.selection.is_given().then_some(selection);
     let output = exported(args.format, selection, args.temporal);
-    let profile = read(&args.read, args.selection.question())?;
+    let profile = read(&args.capture, &args.read, args.selection.question())?;
     output::write(output.as_ref(), &profile, &args.output)?.publish()?;
-    Ok(outcome(&args.read, &profile))
+    Ok(outcome(&args.read, &[&profile]))
 }
 
 /// The peak or, if there is one, a selection in a format. JSON holds both, and with `temporal` sections over
@@ -115,12 +106,12 @@ fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
 }
 
 pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
-    refuse_capture(&args.read, &args.written.output)?;
+    refuse_capture(&args.capture, &args.written.output)?;
     let budget = args.written.budget;
     if budget.is_some() && !args.written.markdown {
         bail!("--budget needs --markdown");
     }
-    let profile = read(&args.read, Question::default())?;
+    let profile = read(&args.capture, &args.read, Question::default())?;
     let top = args.num_largest;
     let units = Units::from(&args.written.units);
     let output = if args.written.markdown {
@@ -129,7 +120,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<Outcome> {
         statistics(args.written.json, top, units)
     };
     output::write(output.as_ref(), &profile, &args.written.output)?.publish()?;
-    Ok(outcome(&args.read, &profile))
+    Ok(outcome(&args.read, &[&profile]))
 }
 
 pub(crate) fn summary(args: &SummaryArgs) -> Result<Outcome> {
@@ -146,6 +137,7 @@ pub(crate) fn summary(args: &SummaryArgs) -> Result<Outcome> {
         form: form.form(screen::columns(&form.written.output)),
     };
     write_selected(
+        &args.capture,
         &args.read,
         &summary.selection,
         &summary,
@@ -162,7 +154,13 @@ pub(crate) fn tree(args: &TreeArgs) -> Result<Outcome> {
         units: Units::from(&form.written.units),
         form: form.form(screen::columns(&form.written.output)),
     };
-    write_selected(&args.read, &tree.selection, &tree, &form.written.output)
+    write_selected(
+        &args.capture,
+        &args.read,
+        &tree.selection,
+        &tree,
+        &form.written.output,
+    )
 }
 
 fn check_budget(written: &WrittenArgs) -> Result<()> {
@@ -187,20 +185,27 @@ pub(crate) fn table(args: &TableArgs) -> Result<Outcome> {
         format,
         units: Units::from(&args.units),
     };
-    write_selected(&args.read, &table.selection, &table, &args.output)
+    write_selected(
+        &args.capture,
+        &args.read,
+        &table.selection,
+        &table,
+        &args.output,
+    )
 }
 
 /// Reads the capture and writes what is selected of it.
 fn write_selected(
+    capture: &Path,
     args: &ReadArgs,
     selection: &Selection,
     output: &dyn Output,
     path: &Path,
 ) -> Result<Outcome> {
-    refuse_capture(args, path)?;
-    let profile = read(args, selection.question)?;
+    refuse_capture(capture, path)?;
+    let profile = read(capture, args, selection.question)?;
     output::write(output, &profile, path)?.publish()?;
-    Ok(outcome(args, &profile))
+    Ok(outcome(args, &[&profile]))
 }
 
 pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
@@ -215,9 +220,9 @@ pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
 }
 
 /// A capture cannot be made again; no output takes its place.
-fn refuse_capture(args: &ReadArgs, output: &Path) -> Result<()> {
-    let is_file = args.capture != Path::new("-");
-    if is_file && output::place(output) == output::place(&args.capture) {
+fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
+    let is_file = capture != Path::new("-");
+    if is_file && output::place(output) == output::place(capture) {
         bail!("{} is the capture itself", output.display());
     }
     Ok(())
@@ -239,78 +244,6 @@ pub(crate) fn records(args: &RecordsArgs) -> Result<Outcome> {
     } else {
         Outcome::FromDamagedCapture
     })
-}
-
-fn open(capture: &Path) -> Result<Source> {
-    if capture == Path::new("-") {
-        return Ok(Source::stdin());
-    }
-    Ok(Source::open(capture)?)
-}
-
-/// Reads the capture so that it can answer `question`, and says what is doubtful about it.
-fn read(args: &ReadArgs, question: Question) -> Result<Profile> {
-    read_with(args, question, SourceFiles::None)
-}
-
-/// The same, with lines of source from `files`.
-fn read_with(args: &ReadArgs, question: Question, files: SourceFiles) -> Result<Profile> {
-    let source = open(&args.capture)?;
-    let symbols = SymbolOptions {
-        sysroot: args.sysroot.clone(),
-        symbol_paths: args.symbol_path.clone(),
-        enabled: !args.no_symbols,
-        ..SymbolOptions::default()
-    };
-    let defaults = Options::default();
-    let options = Options {
-        symbols,
-        source_lines: SourceLineOptions {
-            files,
-            sysroot: args.sysroot.clone(),
-        },
-        max_memory_records: args.max_memory_records,
-        temporary_threshold: match question {
-            Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
-            _ => defaults.temporary_threshold,
-        },
-        memray_frames: args.show_memray_frames,
-        ..defaults
-    };
-    let counters = Arc::new(Counters::default());
-    let size = source.size();
-    let profile = with_bar(args.quiet, size, &counters, || {
-        read_profile(source, &options, &counters)
-    })?;
-    if profile.is_aggregated && !args.quiet {
-        say(
-            "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
-             statistics are not in it",
-        );
-    }
-    let unread = profile
-        .source_lines
-        .as_ref()
-        .map_or(0, |lines| lines.n_unreadable);
-    if unread > 0 && !args.quiet {
-        say(&format!(
-            "note: {} files of source are not here, or cannot be read",
-            format_count(unread as u64)
-        ));
-    }
-    for doubt in doubts(&profile) {
-        say(&format!("warning: {doubt}"));
-    }
-    Ok(profile)
-}
-
-fn outcome(args: &ReadArgs, profile: &Profile) -> Outcome {
-    let doubtful = profile.warnings.iter().any(|w| w.kind.casts_doubt());
-    if (profile.ending.is_complete() && !doubtful) || args.allow_truncated {
-        Outcome::Done
-    } else {
-        Outcome::FromDamagedCapture
-    }
 }
 
 fn page_summary(profile: &Profile, page: &Path) -> String {
