@@ -12,6 +12,7 @@
 //!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
+mod diff;
 mod error;
 mod filter;
 pub mod frame_class;
@@ -35,6 +36,9 @@ mod view;
 
 pub use memreport_ingest as ingest;
 
+pub use diff::{
+    Change, CommonTree, Diff, DiffOptions, FunctionChange, Origin, Side, StackChange, Status,
+};
 pub use error::Error;
 pub use filter::Filter;
 pub use functions::FunctionRow;

@@ -1,0 +1,168 @@
+//! The stacks of two captures in one call tree, in which equal stacks are one node.
+
+use std::collections::BTreeSet;
+
+use memreport_ingest::{CallTree, Frame, FrameId, FrameTable, NodeId, StringTable};
+use rustc_hash::FxHashMap;
+
+use crate::diff::origin::Origin;
+use crate::diff::own_files::OwnFiles;
+use crate::error::Error;
+use crate::profile::Profile;
+
+/// When frames of two captures are the same.
+#[derive(Debug, Clone, Default)]
+pub struct DiffOptions {
+    /// Whether their lines must be the same too.
+    pub exact: bool,
+    /// Folders that modules are imported from, besides the usual ones of Python.
+    pub strip_prefixes: Vec<String>,
+}
+
+/// One of the two captures of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The older one, or the one that is the measure.
+    Base,
+    /// The other.
+    New,
+}
+
+impl Side {
+    /// Both, in their order.
+    pub const BOTH: [Self; 2] = [Self::Base, Self::New];
+}
+
+/// The call tree that two captures have in common.
+///
+/// * Two frames are the same if function and module are: the name that a module is imported by; of a native
+///   frame the library, without folder and version; of the program's own files the path, or that below the
+///   folder that the two captures have it in
+/// * Lines count with [`DiffOptions::exact`] only; else those of [`CommonTree::frames`] are 0
+#[derive(Debug, Clone, Default)]
+pub struct CommonTree {
+    /// Names, and modules.
+    pub strings: StringTable,
+    /// Distinct frames; the file is the module, as the base names it.
+    pub frames: FrameTable,
+    /// Stacks.
+    pub call_tree: CallTree<FrameId>,
+    /// For each frame, where it is met first: in the new capture if it is there.
+    places: Vec<Option<(Side, FrameId)>>,
+}
+
+impl CommonTree {
+    /// The tree of base and new, and the node in it of each node of theirs.
+    ///
+    /// # Errors
+    /// [`Error`] if there are more names, frames or stacks than can be numbered.
+    pub fn of(
+        sides: [(&Profile, &CallTree<FrameId>); 2],
+        options: &DiffOptions,
+    ) -> Result<(Self, [Vec<NodeId>; 2]), Error> {
+        let [base, new] = sides.map(|(profile, tree)| origins(profile, tree, options));
+        let [own, other] = [&base, &new].map(|origins| {
+            let paths = origins.values().filter_map(|origin| match origin {
+                Origin::Own(path) => Some(path.clone()),
+                Origin::Imported(_) | Origin::Library(_) => None,
+            });
+            paths.collect::<BTreeSet<_>>()
+        });
+        let own = OwnFiles::new(&own, &other);
+        let mut common = Self::default();
+        let same = |path: &str| path.to_owned();
+        let base = common.add(sides[0], Side::Base, &base, options, same)?;
+        let new = common.add(sides[1], Side::New, &new, options, |path| own.in_base(path))?;
+        Ok((common, [base, new]))
+    }
+
+    /// Where the frame is in one of the captures, in the new one if it is there: the frame of that profile.
+    #[must_use]
+    pub fn place(&self, frame: FrameId) -> Option<(Side, FrameId)> {
+        self.places.get(frame.index()).copied().flatten()
+    }
+
+    fn add(
+        &mut self,
+        (profile, tree): (&Profile, &CallTree<FrameId>),
+        side: Side,
+        origins: &FxHashMap<FrameId, Origin>,
+        options: &DiffOptions,
+        own: impl Fn(&str) -> String,
+    ) -> Result<Vec<NodeId>, Error> {
+        let mut frames = FxHashMap::default();
+        let mut nodes = vec![NodeId::default(); tree.len()];
+        for (node, parent, frame) in tree.nodes() {
+            let common = match frames.get(&frame) {
+                Some(&common) => common,
+                None => {
+                    let module = match origins.get(&frame) {
+                        Some(Origin::Own(path)) => own(path),
+                        Some(Origin::Imported(name) | Origin::Library(name)) => name.clone(),
+                        None => String::new(),
+                    };
+                    let common = self.frame(profile, side, frame, &module, options.exact)?;
+                    frames.insert(frame, common);
+                    common
+                }
+            };
+            let parent = nodes.get(parent.index()).copied().unwrap_or_default();
+            let common = self.call_tree.intern(parent, common)?;
+            if let Some(slot) = nodes.get_mut(node.index()) {
+                *slot = common;
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn frame(
+        &mut self,
+        profile: &Profile,
+        side: Side,
+        id: FrameId,
+        module: &str,
+        is_exact: bool,
+    ) -> Result<FrameId, Error> {
+        let frame = profile.frames.get(id);
+        let common = Frame {
+            function: self.strings.intern(profile.strings.bytes(frame.function))?,
+            file: self.strings.intern(module.as_bytes())?,
+            line: if is_exact { frame.line } else { 0 },
+            is_native: frame.is_native,
+        };
+        let common = self.frames.intern(common)?;
+        if self.places.len() <= common.index() {
+            self.places.resize(common.index() + 1, None);
+        }
+        if let Some(place) = self.places.get_mut(common.index())
+            && place.is_none_or(|(met, _)| met != side)
+        {
+            *place = Some((side, id));
+        }
+        Ok(common)
+    }
+}
+
+/// Where the code of each frame is from.
+fn origins(
+    profile: &Profile,
+    tree: &CallTree<FrameId>,
+    options: &DiffOptions,
+) -> FxHashMap<FrameId, Origin> {
+    let mut by_file = FxHashMap::default();
+    let mut origins = FxHashMap::default();
+    for (_, _, id) in tree.nodes() {
+        origins.entry(id).or_insert_with(|| {
+            let frame = profile.frames.get(id);
+            let of_file = || {
+                let file = profile.strings.text(frame.file);
+                Origin::of(&file, frame.is_native, &options.strip_prefixes)
+            };
+            let origin: &Origin = by_file
+                .entry((frame.file, frame.is_native))
+                .or_insert_with(of_file);
+            origin.clone()
+        });
+    }
+    origins
+}
