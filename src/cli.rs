@@ -28,6 +28,7 @@ Examples:
   memreport summary out.bin                      which functions hold the memory, in the terminal
   memreport tree out.bin --leaks                 which calls lead to what was left over
   memreport table out.bin -o table.html          a row for each stack, to sort and search
+  memreport diff old.bin new.bin                 what changed, and where
   memreport info out.bin                         what the capture is
 
 Exit codes:
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Tree(TreeArgs),
     /// Write a row for each stack: a page to sort and search, CSV or TSV
     Table(TableArgs),
+    /// Show what changed between two captures: totals, functions, stacks
+    Diff(DiffArgs),
     /// Show what a capture is, how it ended and what is recoverable, from its start and its end
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
@@ -543,6 +546,36 @@ impl From<&UnitsArgs> for Units {
             UnitsArg::Si => Self::Si,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The capture to compare with: a file, or - for standard input
+    pub(crate) base: PathBuf,
+
+    /// The capture that is compared, from any machine, Python and format version
+    pub(crate) new: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Compare all allocations of the run, freed or not
+    #[arg(long, conflicts_with_all = ["leaks", "temporary_allocations", "temporary_allocation_threshold", "from", "to"])]
+    pub(crate) allocations: bool,
+
+    /// Tell frames of one function apart by their lines
+    #[arg(long)]
+    pub(crate) exact: bool,
+
+    /// Take files below DIR for modules imported from there, in either capture: what differs between machines
+    #[arg(long, value_name = "DIR")]
+    pub(crate) strip_prefix: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
 }
 
 #[derive(Debug, Args)]

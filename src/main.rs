@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Summary(args) => run::summary(args),
         Command::Tree(args) => run::tree(args),
         Command::Table(args) => run::table(args),
+        Command::Diff(args) => run::diff(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use memreport_render::aggregate::Profile;
-use memreport_render::{Html, Output};
+use memreport_render::{Error as RenderError, Html, Output};
 use tempfile::NamedTempFile;
 
 /// Longest name of a file that common file systems take, in bytes.
@@ -35,17 +35,25 @@ impl Written {
 
 /// Writes a report for `path`, or through to standard output for `-`.
 pub(crate) fn write(output: &dyn Output, profile: &Profile, path: &Path) -> Result<Written> {
+    write_with(path, &|out| output.write(profile, out))
+}
+
+/// What writes a report.
+pub(crate) type Writer<'a> = dyn Fn(&mut dyn Write) -> Result<(), RenderError> + 'a;
+
+/// The same for what `write` writes.
+pub(crate) fn write_with(path: &Path, write: &Writer<'_>) -> Result<Written> {
     if path == Path::new("-") {
-        write_through(output, profile, &mut io::stdout().lock())?;
+        write_through(write, &mut io::stdout().lock())?;
         return Ok(Written::Through);
     }
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         let mut file = File::create(path).with_context(|| cannot_write(path))?;
-        write_through(output, profile, &mut file).with_context(|| cannot_write(path))?;
+        write_through(write, &mut file).with_context(|| cannot_write(path))?;
         return Ok(Written::Through);
     }
     let file = new_file(folder(path)).with_context(|| cannot_write(path))?;
-    write_through(output, profile, &mut file.as_file()).with_context(|| cannot_write(path))?;
+    write_through(write, &mut file.as_file()).with_context(|| cannot_write(path))?;
     Ok(Written::Aside {
         file,
         path: path.to_owned(),
@@ -69,9 +77,9 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-fn write_through(output: &dyn Output, profile: &Profile, out: &mut dyn Write) -> Result<()> {
+fn write_through(write: &Writer<'_>, out: &mut dyn Write) -> Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
-    output.write(profile, &mut out)?;
+    write(&mut out)?;
     out.flush()?;
     Ok(())
 }

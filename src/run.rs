@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use memreport_ingest::{Counters, for_each_record, inspect};
-use memreport_render::aggregate::{Profile, Question, Selection};
+use memreport_render::aggregate::{DiffOptions, Profile, Question, Selection};
 use memreport_render::{
-    Collapsed, Csv, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope, StatsJson,
-    StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
+    Collapsed, Csv, DiffReport, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope,
+    StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
     inspection_json, inspection_text, record_json,
 };
 
-use crate::cli::{BuildArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP};
+use crate::cli::{
+    BuildArgs, DiffArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP,
+};
 use crate::cli::{SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
 use crate::progress::say;
@@ -206,6 +208,38 @@ fn write_selected(
     let profile = read(capture, args, selection.question)?;
     output::write(output, &profile, path)?.publish()?;
     Ok(outcome(args, &[&profile]))
+}
+
+pub(crate) fn diff(args: &DiffArgs) -> Result<Outcome> {
+    if args.selection.inverted || args.selection.split_threads {
+        bail!("--inverted and --split-threads do not apply to what changed");
+    }
+    let form = &args.form;
+    check_budget(&form.written)?;
+    let path = &form.written.output;
+    let captures = [&args.base, &args.new];
+    if captures.iter().all(|capture| *capture == Path::new("-")) {
+        bail!("standard input is one capture only");
+    }
+    for capture in captures {
+        refuse_capture(capture, path)?;
+    }
+    let report = DiffReport {
+        selection: args.selection.selection()?,
+        made: args.allocations,
+        options: DiffOptions {
+            exact: args.exact,
+            strip_prefixes: args.strip_prefix.clone(),
+        },
+        names: captures.map(|capture| capture.display().to_string()),
+        extent: form.extent(),
+        units: Units::from(&form.written.units),
+        form: form.form(screen::columns(path)),
+    };
+    let [base, new] = captures.map(|capture| read(capture, &args.read, report.selection.question));
+    let (base, new) = (base?, new?);
+    output::write_with(path, &|out| report.write([&base, &new], out))?.publish()?;
+    Ok(outcome(&args.read, &[&base, &new]))
 }
 
 pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {

@@ -6,6 +6,7 @@
 mod ascii_json;
 mod collapsed;
 mod csv;
+mod diff;
 mod doubts;
 mod error;
 mod form;
@@ -33,6 +34,7 @@ pub use memreport_aggregate as aggregate;
 
 pub use collapsed::Collapsed;
 pub use csv::Csv;
+pub use diff::DiffReport;
 pub use doubts::doubts;
 pub use error::Error;
 pub use form::{Extent, Form};

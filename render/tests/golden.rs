@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::aggregate::{Filter, Profile, Question, Selection};
+use memreport_render::aggregate::{DiffOptions, Filter, Profile, Question, Selection};
 use memreport_render::{
-    Collapsed, Csv, Extent, Form, FunctionOrder, Gprof2dot, Html, Json, Speedscope, StatsJson,
-    StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree, Units,
+    Collapsed, Csv, DiffReport, Extent, Form, FunctionOrder, Gprof2dot, Html, Json, Speedscope,
+    StatsJson, StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree, Units,
 };
 use serde_json::Value;
 
@@ -21,9 +21,12 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 21] = [
+const GOLDEN: [(&str, &str); 24] = [
     ("collapsed", "two-threads"),
     ("csv", "two-threads"),
+    ("diff", "v13-regress"),
+    ("diff", "v13-regress-json"),
+    ("diff", "v13-regress-markdown"),
     ("gprof2dot", "two-threads"),
     ("html", "two-threads"),
     ("html", "v13-spike"),
@@ -102,9 +105,13 @@ fn two_threads() -> Profile {
 }
 
 fn spike() -> Profile {
+    real("v13-spike.bin")
+}
+
+fn real(name: &str) -> Profile {
     let captures = small_captures();
-    let spike = captures.iter().find(|path| path.ends_with("v13-spike.bin"));
-    profile_of_file(spike.expect("the capture is there")).expect("it is readable")
+    let capture = captures.iter().find(|path| path.ends_with(name));
+    profile_of_file(capture.expect("the capture is there")).expect("it is readable")
 }
 
 /// JSON over several lines, with what is short on one.
@@ -322,6 +329,37 @@ fn summary(form: Form, split_threads: bool) -> Summary {
         units: Units::Iec,
         form,
     }
+}
+
+/// Of a program that was made to keep more, and to use larger blocks.
+fn diff(form: Form) -> String {
+    let [before, after] = ["v13-regress-before.bin", "v13-regress-after.bin"].map(real);
+    let report = DiffReport {
+        selection: Selection::default(),
+        made: false,
+        options: DiffOptions::default(),
+        names: ["before.bin", "after.bin"].map(str::to_owned),
+        extent: Extent::Rows(match form {
+            Form::Json { .. } => 2,
+            _ => 6,
+        }),
+        units: Units::Iec,
+        form,
+    };
+    let mut text = Vec::new();
+    let written = report.write([&before, &after], &mut text);
+    written.expect("there is a diff");
+    String::from_utf8(text).expect("it is text")
+}
+
+#[test]
+fn diffs() {
+    check("diff", "v13-regress", &diff(Form::Text { columns: 100 }));
+    let markdown = diff(Form::Markdown { budget: None });
+    check("diff", "v13-regress-markdown", &markdown);
+    let json = diff(Form::Json { budget: None });
+    let document: Value = serde_json::from_str(&json).expect("it is JSON");
+    check("diff", "v13-regress-json", &pretty(&document, 0));
 }
 
 fn tree(form: Form, split_threads: bool) -> Tree {

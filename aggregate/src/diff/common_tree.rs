@@ -38,7 +38,10 @@ impl Side {
 /// * Two frames are the same if function and module are: the name that a module is imported by; of a native
 ///   frame the library, without folder and version; of the program's own files the path, or that below the
 ///   folder that the two captures have it in
-/// * Lines count with [`DiffOptions::exact`] only; else those of [`CommonTree::frames`] are 0
+/// * List, set and dictionary comprehensions belong to the function that they are in, as they do from Python
+///   3.12 on, where they have no frame
+/// * Lines count with [`DiffOptions::exact`] only, and comprehensions then have their frames; else lines of
+///   [`CommonTree::frames`] are 0
 #[derive(Debug, Clone, Default)]
 pub struct CommonTree {
     /// Names, and modules.
@@ -93,6 +96,14 @@ impl CommonTree {
         let mut frames = FxHashMap::default();
         let mut nodes = vec![NodeId::default(); tree.len()];
         for (node, parent, frame) in tree.nodes() {
+            let inlined = !options.exact && is_inlined(profile, tree, parent, frame);
+            let parent = nodes.get(parent.index()).copied().unwrap_or_default();
+            if inlined {
+                if let Some(slot) = nodes.get_mut(node.index()) {
+                    *slot = parent;
+                }
+                continue;
+            }
             let common = match frames.get(&frame) {
                 Some(&common) => common,
                 None => {
@@ -106,7 +117,6 @@ impl CommonTree {
                     common
                 }
             };
-            let parent = nodes.get(parent.index()).copied().unwrap_or_default();
             let common = self.call_tree.intern(parent, common)?;
             if let Some(slot) = nodes.get_mut(node.index()) {
                 *slot = common;
@@ -141,6 +151,19 @@ impl CommonTree {
         }
         Ok(common)
     }
+}
+
+/// Whether the frame is a comprehension's that newer Pythons make part of the calling function.
+fn is_inlined(profile: &Profile, tree: &CallTree<FrameId>, caller: NodeId, frame: FrameId) -> bool {
+    let frame = profile.frames.get(frame);
+    let is_comprehension = || {
+        let function = profile.strings.bytes(frame.function);
+        [&b"<listcomp>"[..], b"<setcomp>", b"<dictcomp>"].contains(&function)
+    };
+    let caller = tree.frame(caller).map(|caller| profile.frames.get(caller));
+    !frame.is_native
+        && caller.is_some_and(|caller| caller.file == frame.file && !caller.is_native)
+        && is_comprehension()
 }
 
 /// Where the code of each frame is from.
