@@ -6,6 +6,7 @@ mod output;
 mod progress;
 mod reading;
 mod run;
+mod saved;
 mod screen;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Summary(args) => run::summary(args),
         Command::Tree(args) => run::tree(args),
         Command::Table(args) => run::table(args),
+        Command::Slim(args) => run::slim(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };

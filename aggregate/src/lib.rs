@@ -12,6 +12,7 @@
 //!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
+pub mod columns;
 mod error;
 mod filter;
 pub mod frame_class;
@@ -23,6 +24,7 @@ mod live;
 mod matching;
 mod profile;
 mod ranges;
+mod saved;
 mod selection;
 mod sizes;
 mod slices;
@@ -42,6 +44,7 @@ pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};
 pub use matching::Matching;
 pub use profile::{Counts, Options, Profile, RssPeak, profile_of, read_profile};
+pub use saved::{Origin, Saved, SavedError};
 pub use selection::{Moment, Question, Row, Selected, Selection};
 pub use slices::{SliceRange, Slices};
 pub use stats::{OrderBy, Stats};
