@@ -2,6 +2,7 @@
 
 use memreport_ingest::Error as IngestError;
 use memreport_ingest::capture::Error as CaptureError;
+use memreport_render::Error as RenderError;
 use memreport_render::aggregate::{Error as AggregateError, SavedError};
 
 use crate::saved::SavedRefusal;
@@ -18,8 +19,14 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
         if let Some(refusal) = cause.downcast_ref() {
             return Some(of_refusal(refusal));
         }
-        if let Some(AggregateError::ThresholdTooLarge { .. }) = cause.downcast_ref() {
-            return Some("`memreport slim CAPTURE --temporary-allocation-threshold N` saves a profile that knows more");
+        let answer = match cause.downcast_ref() {
+            Some(RenderError::NoAnswer(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        if let Some(AggregateError::ThresholdTooLarge { .. }) = answer {
+            return Some(
+                "`memreport slim CAPTURE --temporary-allocation-threshold N` saves a profile that knows more",
+            );
         }
         // What aggregation passes on stands for itself in the chain.
         if let Some(AggregateError::Ingest(error)) = cause.downcast_ref() {
