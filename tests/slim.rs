@@ -17,8 +17,8 @@ use memreport_aggregate::{
 use memreport_ingest::native::SymbolOptions;
 use memreport_render::{
     Collapsed, Csv, Extent, FirstView, Form, FunctionOrder, Gprof2dot, Html, Json, Output, Pprof,
-    Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree, Units,
-    doubts, saved_json, saved_text,
+    Speedscope, StatsJson, StatsText, Summary, Table, TableFormat, Tree, Units, doubts, saved_json,
+    saved_text,
 };
 use tempfile::TempDir;
 
@@ -487,8 +487,7 @@ fn commands_take_it_in_place_of_the_capture() {
         let ran = desk.run("slim out.bin -o base.mrp", code);
         assert!(ran.stdout.is_empty());
         let saved = desk.read("base.mrp");
-        let gz = GzEncoder::new(Vec::new(), Compression::fast());
-        let mut gz = gz;
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
         gz.write_all(&saved).unwrap();
         desk.put("zipped", &gz.finish().unwrap());
         assert!(
@@ -590,7 +589,7 @@ fn damage_and_reports_are_errors_with_advice() {
     desk.refuses("build broken.mrp", "checksum");
     desk.refuses("info broken.mrp", "checksum");
     desk.run("build out.bin -o out.html", 0);
-    for command in ["build", "summary", "info", "records"] {
+    for command in ["build -o a.html", "summary", "info", "records"] {
         desk.refuses(&format!("{command} out.html"), "report of memreport's");
     }
     desk.refuses("slim out.html -o x.mrp", "report of memreport's");

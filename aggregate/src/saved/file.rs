@@ -27,6 +27,7 @@ macro_rules! sections {
     ($($name:ident),* $(,)?) => {
         /// A section, by its name.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[expect(clippy::upper_case_acronyms, reason = "names as they are in the file")]
         pub(super) enum SectionId { $($name),* }
 
         impl SectionId {
