@@ -10,7 +10,7 @@ use memreport_render::{Extent, Form, FunctionOrder, TableFormat, Units};
 /// Reports from captures of the memray profiler.
 ///
 /// A capture is a file that `memray run` wrote, or `-` for standard input; gzip and LZ4 are
-/// recognised by content.
+/// recognised by content. A profile that `memreport slim` saved is taken in its place.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -29,6 +29,7 @@ Examples:
   memreport tree out.bin --leaks                 which calls lead to what was left over
   memreport table out.bin -o table.html          a row for each stack, to sort and search
   memreport diff old.bin new.bin                 what changed, and where
+  memreport slim out.bin -o base.mrp             the profile, to keep and to make all of the above from
   memreport info out.bin                         what the capture is
 
 Exit codes:
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Table(TableArgs),
     /// Show what changed between two captures: totals, functions, stacks
     Diff(DiffArgs),
+    /// Save the profile itself: small enough to keep, and read in place of the capture by all other commands
+    Slim(SlimArgs),
     /// Show what a capture is, how it ended and what is recoverable, from its start and its end
     Info(InfoArgs),
     /// Print every record, a line of JSON each, with its byte offset
@@ -61,9 +64,9 @@ pub(crate) enum Command {
 /// How whole captures are read.
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
-    /// Keep at most N memory snapshots; peaks stay exact
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = parse_positive)]
-    pub(crate) max_memory_records: usize,
+    /// Keep at most N memory snapshots; peaks stay exact [default: 10000]
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
+    pub(crate) max_memory_records: Option<usize>,
 
     /// Read the files of native frames and of source below DIR, for a capture made on another system
     #[arg(long, value_name = "DIR")]
@@ -576,6 +579,27 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SlimArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Save lines of source too, from the files as they are here now, for build --source
+    #[arg(long, value_enum, value_name = "FILES", default_value_t = SourceArg::None)]
+    pub(crate) source: SourceArg,
+
+    /// Look at temporary allocations freed after at most N other allocations, for the same option of reports
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(0..=1000))]
+    pub(crate) temporary_allocation_threshold: u16,
+
+    /// Where the profile goes, replacing what is there; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]

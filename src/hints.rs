@@ -2,11 +2,32 @@
 
 use memreport_ingest::Error as IngestError;
 use memreport_ingest::capture::Error as CaptureError;
-use memreport_render::aggregate::Error as AggregateError;
+use memreport_render::Error as RenderError;
+use memreport_render::aggregate::{Error as AggregateError, SavedError};
+
+use crate::saved::SavedRefusal;
 
 /// Advice for whoever meets this error, if there is any.
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
+        if let Some(AggregateError::Saved(error)) = cause.downcast_ref() {
+            return of_saved(error);
+        }
+        if let Some(error) = cause.downcast_ref() {
+            return of_saved(error);
+        }
+        if let Some(refusal) = cause.downcast_ref() {
+            return Some(of_refusal(refusal));
+        }
+        let answer = match cause.downcast_ref() {
+            Some(RenderError::NoAnswer(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        if let Some(AggregateError::ThresholdTooLarge { .. }) = answer {
+            return Some(
+                "`memreport slim CAPTURE --temporary-allocation-threshold N` saves a profile that knows more",
+            );
+        }
         // What aggregation passes on stands for itself in the chain.
         if let Some(AggregateError::Ingest(error)) = cause.downcast_ref() {
             return of_ingest(error);
@@ -35,10 +56,34 @@ fn of_ingest(error: &IngestError) -> Option<&'static str> {
     }
 }
 
+fn of_saved(error: &SavedError) -> Option<&'static str> {
+    match error {
+        SavedError::Read(_) => None,
+        SavedError::TooNew { .. } => Some("a newer memreport may know this format"),
+        _ => Some("save the profile again, from its capture: `memreport slim CAPTURE -o FILE.mrp`"),
+    }
+}
+
+fn of_refusal(refusal: &SavedRefusal) -> &'static str {
+    match refusal {
+        SavedRefusal::NoRecords => "`memreport info` shows what the profile was made from",
+        SavedRefusal::Report => {
+            "`memreport slim CAPTURE -o FILE.mrp` saves the profile whole; it is read in place of the capture"
+        }
+        SavedRefusal::Snapshots { .. }
+        | SavedRefusal::Symbols(_)
+        | SavedRefusal::MemrayFrames
+        | SavedRefusal::Source => {
+            "`memreport slim CAPTURE` takes this option too, and saves a profile that has it"
+        }
+    }
+}
+
 fn of_capture(error: &CaptureError) -> Option<&'static str> {
     match error {
         CaptureError::NotACapture { .. } => Some(
-            "memreport reads the files that `memray run` writes, compressed with LZ4 or gzip or not",
+            "memreport reads the files that `memray run` writes, compressed with LZ4 or gzip or not, and those that \
+             `memreport slim` writes",
         ),
         CaptureError::TooNew { .. } => Some("a newer memreport may know this format"),
         _ => None,

@@ -6,6 +6,7 @@ mod output;
 mod progress;
 mod reading;
 mod run;
+mod saved;
 mod screen;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Tree(args) => run::tree(args),
         Command::Table(args) => run::table(args),
         Command::Diff(args) => run::diff(args),
+        Command::Slim(args) => run::slim(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };

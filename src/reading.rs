@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{Counters, Source, SourceFiles, SourceLineOptions};
-use memreport_render::aggregate::{Options, Profile, Question, read_profile};
-use memreport_render::{doubts, format_count};
+use memreport_render::aggregate::{Options, Origin, Profile, Question, Saved, read_profile};
+use memreport_render::{Html, doubts, format_count};
 
 use crate::cli::ReadArgs;
 use crate::progress::{say, with_bar};
+use crate::saved::{SavedRefusal, check_asked};
 
 /// How a command ended that gave what was asked for.
 pub(crate) enum Outcome {
@@ -38,7 +39,42 @@ pub(crate) fn read_with(
     question: Question,
     files: SourceFiles,
 ) -> Result<Profile> {
-    let source = open(capture)?;
+    let Saved { profile, .. } = read_saved(capture, args, question, files)?;
+    Ok(profile)
+}
+
+/// The same, with what decided what is in the profile.
+pub(crate) fn read_saved(
+    capture: &Path,
+    args: &ReadArgs,
+    question: Question,
+    files: SourceFiles,
+) -> Result<Saved> {
+    let mut source = open(capture)?;
+    let start = source.start()?;
+    let mut saved = if Saved::is_saved(&start) {
+        let saved = Saved::read(source.unwrapped()?)?;
+        check_asked(&saved, args, files)?;
+        saved
+    } else if Html::is_report(&start) {
+        bail!(SavedRefusal::Report);
+    } else {
+        from_capture(source, args, question, files)?
+    };
+    let profile = &mut saved.profile;
+    if files == SourceFiles::None {
+        profile.source_lines = None;
+    }
+    say_doubts(profile, args);
+    Ok(saved)
+}
+
+fn from_capture(
+    source: Source,
+    args: &ReadArgs,
+    question: Question,
+    files: SourceFiles,
+) -> Result<Saved> {
     let symbols = SymbolOptions {
         sysroot: args.sysroot.clone(),
         symbol_paths: args.symbol_path.clone(),
@@ -52,7 +88,9 @@ pub(crate) fn read_with(
             files,
             sysroot: args.sysroot.clone(),
         },
-        max_memory_records: args.max_memory_records,
+        max_memory_records: args
+            .max_memory_records
+            .unwrap_or(defaults.max_memory_records),
         temporary_threshold: match question {
             Question::Temporary { threshold } => threshold.max(defaults.temporary_threshold),
             _ => defaults.temporary_threshold,
@@ -65,6 +103,12 @@ pub(crate) fn read_with(
     let profile = with_bar(args.quiet, size, &counters, || {
         read_profile(source, &options, &counters)
     })?;
+    let origin = Origin::new(&options);
+    Ok(Saved { origin, profile })
+}
+
+/// Says what is doubtful about a profile, and what it does not have.
+fn say_doubts(profile: &Profile, args: &ReadArgs) {
     if profile.is_aggregated && !args.quiet {
         say(
             "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
@@ -81,10 +125,9 @@ pub(crate) fn read_with(
             format_count(unread as u64)
         ));
     }
-    for doubt in doubts(&profile) {
+    for doubt in doubts(profile) {
         say(&format!("warning: {doubt}"));
     }
-    Ok(profile)
 }
 
 /// The outcome of what was made from all of the profiles.

@@ -7,20 +7,23 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use memreport_ingest::{Counters, for_each_record, inspect};
-use memreport_render::aggregate::{DiffOptions, Profile, Question, Selection};
+use memreport_render::aggregate::{
+    DiffOptions, Error as AggregateError, Profile, Question, Saved, Selection,
+};
 use memreport_render::{
-    Collapsed, Csv, DiffReport, FirstView, Gprof2dot, Html, Json, Output, Pprof, Speedscope,
+    Collapsed, Csv, DiffReport, FirstView, Gprof2dot, Html, Json, Output, Pprof, Slim, Speedscope,
     StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
-    inspection_json, inspection_text, record_json,
+    inspection_json, inspection_text, record_json, saved_json, saved_text,
 };
 
 use crate::cli::{
     BuildArgs, DiffArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP,
 };
-use crate::cli::{SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
+use crate::cli::{SlimArgs, SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
 use crate::progress::say;
-use crate::reading::{Outcome, open, outcome, read, read_with};
+use crate::reading::{Outcome, open, outcome, read, read_saved, read_with};
+use crate::saved::SavedRefusal;
 use crate::screen;
 
 pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
@@ -242,12 +245,39 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Outcome> {
     Ok(outcome(&args.read, &[&base, &new]))
 }
 
+pub(crate) fn slim(args: &SlimArgs) -> Result<Outcome> {
+    refuse_capture(&args.capture, &args.output)?;
+    let threshold = args.temporary_allocation_threshold.into();
+    let question = Question::Temporary { threshold };
+    let saved = read_saved(&args.capture, &args.read, question, args.source.into())?;
+    let Saved { origin, profile } = saved;
+    if !profile.is_aggregated && threshold > profile.temporaries.threshold() {
+        let known = profile.temporaries.threshold();
+        return Err(AggregateError::ThresholdTooLarge { threshold, known }.into());
+    }
+    output::write(&Slim { origin }, &profile, &args.output)?.publish()?;
+    Ok(outcome(&args.read, &[&profile]))
+}
+
 pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
-    let inspection = inspect(open(&args.capture)?)?;
-    let text = if args.json {
-        format!("{:#}", inspection_json(&inspection))
+    let mut source = open(&args.capture)?;
+    let start = source.start()?;
+    let text = if Saved::is_saved(&start) {
+        let saved = Saved::read(source.unwrapped()?)?;
+        if args.json {
+            format!("{:#}", saved_json(&saved))
+        } else {
+            saved_text(&saved)
+        }
+    } else if Html::is_report(&start) {
+        bail!(SavedRefusal::Report);
     } else {
-        inspection_text(&inspection)
+        let inspection = inspect(source)?;
+        if args.json {
+            format!("{:#}", inspection_json(&inspection))
+        } else {
+            inspection_text(&inspection)
+        }
     };
     writeln!(io::stdout(), "{text}").context("cannot write to standard output")?;
     Ok(Outcome::Done)
@@ -263,7 +293,14 @@ fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
 }
 
 pub(crate) fn records(args: &RecordsArgs) -> Result<Outcome> {
-    let source = open(&args.capture)?;
+    let mut source = open(&args.capture)?;
+    let start = source.start()?;
+    if Saved::is_saved(&start) {
+        bail!(SavedRefusal::NoRecords);
+    }
+    if Html::is_report(&start) {
+        bail!(SavedRefusal::Report);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let ending = for_each_record(source, &Arc::new(Counters::default()), |at| {
         writeln!(out, "{}", record_json(&at))

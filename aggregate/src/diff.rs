@@ -10,7 +10,7 @@ use memreport_ingest::{CallTree, FrameId, NodeId, StringId, Tally};
 use rustc_hash::FxHashMap;
 
 pub use self::common_tree::{CommonTree, DiffOptions, Side};
-pub use self::origin::Origin;
+pub use self::origin::CodeOrigin;
 use crate::error::Error;
 use crate::selection::Selected;
 

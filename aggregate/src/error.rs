@@ -9,6 +9,9 @@ pub enum Error {
     /// It cannot be read.
     #[error(transparent)]
     Ingest(#[from] memreport_ingest::Error),
+    /// It is a saved profile that cannot be read.
+    #[error(transparent)]
+    Saved(#[from] crate::saved::SavedError),
     /// More was allocated at once than 63 bits can count: the capture is damaged.
     #[error("the capture is damaged: with event {sequence} more than 8 EiB are allocated at once")]
     HeapOverflow {

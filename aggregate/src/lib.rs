@@ -12,6 +12,7 @@
 //!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
+pub mod columns;
 mod diff;
 mod error;
 mod filter;
@@ -24,6 +25,7 @@ mod live;
 mod matching;
 mod profile;
 mod ranges;
+mod saved;
 mod selection;
 mod sizes;
 mod slices;
@@ -37,7 +39,7 @@ mod view;
 pub use memreport_ingest as ingest;
 
 pub use diff::{
-    Change, CommonTree, Diff, DiffOptions, FunctionChange, Origin, Side, StackChange, Status,
+    Change, CodeOrigin, CommonTree, Diff, DiffOptions, FunctionChange, Side, StackChange, Status,
 };
 pub use error::Error;
 pub use filter::Filter;
@@ -46,6 +48,7 @@ pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};
 pub use matching::Matching;
 pub use profile::{Counts, Options, Profile, RssPeak, profile_of, read_profile};
+pub use saved::{Origin, Saved, SavedError};
 pub use selection::{Moment, Question, Row, Selected, Selection};
 pub use slices::{SliceRange, Slices};
 pub use stats::{OrderBy, Stats};

@@ -9,7 +9,7 @@ use std::io::Cursor;
 use memreport_aggregate::ingest::capture::Allocator;
 use memreport_aggregate::ingest::{FrameId, Source, Tally};
 use memreport_aggregate::{
-    Change, Diff, DiffOptions, Options, Origin, Profile, Question, Selected, Selection, Status,
+    Change, CodeOrigin, Diff, DiffOptions, Options, Profile, Question, Selected, Selection, Status,
     read_profile,
 };
 use proptest::prelude::*;
@@ -81,8 +81,10 @@ fn naive(sides: [&Profile; 2], question: Question) -> BTreeMap<Vec<Name>, Change
         for row in selected.rows() {
             let stack = selected.stack(row.node).map(|frame| {
                 let frame = profile.frames.get(frame);
-                let module = match Origin::of(&profile.strings.text(frame.file), false, &[]) {
-                    Origin::Imported(name) | Origin::Library(name) | Origin::Own(name) => name,
+                let module = match CodeOrigin::of(&profile.strings.text(frame.file), false, &[]) {
+                    CodeOrigin::Imported(name)
+                    | CodeOrigin::Library(name)
+                    | CodeOrigin::Own(name) => name,
                 };
                 let function = profile.strings.bytes(frame.function).to_vec();
                 (function, module.into_bytes(), 0)

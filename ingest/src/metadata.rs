@@ -1,5 +1,6 @@
 //! What is known of a capture as a whole.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use memreport_capture::{Header, PythonVersion};
@@ -12,7 +13,7 @@ pub struct Metadata {
     /// Format version.
     pub format: i32,
     /// memray releases that write it.
-    pub memray: &'static str,
+    pub memray: Cow<'static, str>,
     /// Python that memray was compiled for, if the header says.
     pub python: Option<PythonVersion>,
     /// Arguments of the traced program, joined by spaces.
@@ -27,7 +28,7 @@ pub struct Metadata {
     /// Thread that started tracking, from format 9 on.
     pub main_thread_id: Option<u64>,
     /// Python's own allocator.
-    pub python_allocator: &'static str,
+    pub python_allocator: Cow<'static, str>,
     /// Whether Python's own allocators were traced; `None` if neither header nor records say.
     pub trace_python_allocators: Option<bool>,
     /// Whether allocations carry native stacks.
@@ -42,14 +43,14 @@ impl Metadata {
     pub(crate) fn new(header: &Header) -> Self {
         Self {
             format: header.version.number(),
-            memray: header.version.memray_releases(),
+            memray: header.version.memray_releases().into(),
             python: header.python_version,
             command_line: String::from_utf8_lossy(&header.command_line).into_owned(),
             pid: header.pid,
             start_time_ms: header.start_time_ms,
             end_time_ms: header.end_time_ms,
             main_thread_id: header.main_thread_id,
-            python_allocator: header.python_allocator.name(),
+            python_allocator: header.python_allocator.name().into(),
             trace_python_allocators: header.trace_python_allocators,
             has_native_traces: header.native_traces,
             total_frames: header.n_frames,
@@ -110,6 +111,37 @@ impl Ending {
             Self::Interrupted { .. } if is_whole => Self::Complete,
             ending => ending,
         }
+    }
+
+    /// As numbers and text, for files: kind, offset, record, reason. Kinds never change.
+    #[must_use]
+    pub fn to_parts(&self) -> (u8, u64, u64, &str) {
+        match self {
+            Self::Complete => (0, 0, 0, ""),
+            Self::Interrupted { offset } => (1, *offset, 0, ""),
+            Self::Truncated { offset, record } => (2, *offset, *record, ""),
+            Self::Corrupt {
+                offset,
+                record,
+                reason,
+            } => (3, *offset, *record, reason),
+        }
+    }
+
+    /// The reverse of [`Ending::to_parts`]; `None` for a kind that there is not.
+    #[must_use]
+    pub fn from_parts(kind: u8, offset: u64, record: u64, reason: String) -> Option<Self> {
+        Some(match kind {
+            0 => Self::Complete,
+            1 => Self::Interrupted { offset },
+            2 => Self::Truncated { offset, record },
+            3 => Self::Corrupt {
+                offset,
+                record,
+                reason,
+            },
+            _ => return None,
+        })
     }
 
     /// Whether every record that was written was read.

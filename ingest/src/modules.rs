@@ -151,7 +151,9 @@ pub struct FilePath {
 }
 
 impl FilePath {
-    fn new(path: &str) -> Self {
+    /// The path that this text is.
+    #[must_use]
+    pub fn new(path: &str) -> Self {
         let parts = path
             .split('/')
             .filter(|part| !part.is_empty() && *part != ".");
@@ -167,6 +169,13 @@ impl FilePath {
             return None;
         }
         self.parts.strip_prefix(folder.parts.as_slice())
+    }
+}
+
+impl std::fmt::Display for FilePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let root = if self.is_absolute { "/" } else { "" };
+        write!(f, "{root}{}", self.parts.join("/"))
     }
 }
 

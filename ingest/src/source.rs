@@ -33,6 +33,9 @@ const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// nothing that a profiler wrote.
 const MAX_LAYERS: usize = 3;
 
+/// How many bytes tell what a file is.
+const START_LEN: u64 = 4096;
+
 impl Source {
     /// Opens a file.
     ///
@@ -73,6 +76,42 @@ impl Source {
             len: None,
             path: None,
         }
+    }
+
+    /// The first bytes of what is inside its containers, some hundreds at least if there are as many.
+    /// They are not used up.
+    ///
+    /// # Errors
+    /// [`Error::Read`] with the system's answer.
+    pub fn start(&mut self) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.reader).take(START_LEN).read_to_end(&mut bytes);
+        read.map_err(|source| self.cannot_read(source))?;
+        let mut start = Vec::new();
+        if let Ok(unwrapped) = unwrap_containers(Box::new(Cursor::new(bytes.clone()))) {
+            // Containers end too early here; what comes before that counts.
+            let _ = unwrapped.reader.take(START_LEN).read_to_end(&mut start);
+        }
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        self.reader = Box::new(Cursor::new(bytes).chain(rest));
+        Ok(start)
+    }
+
+    /// A reader of what is inside its containers, whatever it is.
+    ///
+    /// # Errors
+    /// [`Error::Read`] with the system's answer.
+    pub fn unwrapped(self) -> Result<Box<dyn Read + Send>, Error> {
+        let Self { name, reader, .. } = self;
+        match unwrap_containers(reader) {
+            Ok(unwrapped) => Ok(unwrapped.reader),
+            Err(source) => Err(Error::Read { name, source }),
+        }
+    }
+
+    fn cannot_read(&self, source: io::Error) -> Error {
+        let name = self.name.clone();
+        Error::Read { name, source }
     }
 
     /// Bytes to read before anything is unwrapped, if that is known.
@@ -171,6 +210,23 @@ mod tests {
         let members = [gzip(&bytes[..5]), gzip(&bytes[5..])].concat();
         assert_eq!(unwrapped(members), (bytes, vec![Gzip]));
         assert_eq!(unwrapped(b"ab".to_vec()), (b"ab".to_vec(), vec![]));
+    }
+
+    #[test]
+    fn a_look_at_the_start_uses_nothing_up() {
+        let bytes: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
+        for packed in [bytes.clone(), gzip(&bytes), lz4(&bytes), gzip(&lz4(&bytes))] {
+            let mut source = Source::from_reader("it", Cursor::new(packed));
+            let start = source.start().unwrap();
+            assert!(start.len() >= 500 && bytes.starts_with(&start));
+            let mut inside = Vec::new();
+            source
+                .unwrapped()
+                .unwrap()
+                .read_to_end(&mut inside)
+                .unwrap();
+            assert!(inside == bytes);
+        }
     }
 
     #[test]

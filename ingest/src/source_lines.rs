@@ -1,5 +1,6 @@
 //! Lines of source, as the files on disk have them now.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -45,7 +46,8 @@ pub struct SourceLineOptions {
 /// * Source: `semantics.md`, section 12.3
 #[derive(Debug, Clone, Default)]
 pub struct SourceLines {
-    lines: FxHashMap<FrameId, String>,
+    /// The lines, without what indents them.
+    pub lines: BTreeMap<FrameId, String>,
     /// Files that were read.
     pub n_read: usize,
     /// Files that are not here, or cannot be read.

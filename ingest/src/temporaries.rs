@@ -35,7 +35,8 @@ impl Tally {
 /// * Source: `semantics.md`, section 4
 #[derive(Debug, Clone, Default)]
 pub struct Temporaries {
-    by_distance: Vec<Vec<Tally>>,
+    /// The columns: by number of allocations in between, then by location.
+    pub by_distance: Vec<Vec<Tally>>,
 }
 
 impl Temporaries {

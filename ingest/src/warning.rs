@@ -36,6 +36,37 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
+    /// As a number, for files: it never changes.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::PopFromEmptyStack => 0,
+            Self::UndefinedFrame => 1,
+            Self::DuplicateDefinition => 2,
+            Self::DataAfterTrailer => 3,
+            Self::WrongRecordCount => 4,
+            Self::MisalignedBlock => 5,
+            Self::UndefinedNativeStack => 6,
+            Self::FreeWithinBlock => 7,
+        }
+    }
+
+    /// The reverse of [`WarningKind::number`]; `None` for a number that there is not.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::PopFromEmptyStack,
+            1 => Self::UndefinedFrame,
+            2 => Self::DuplicateDefinition,
+            3 => Self::DataAfterTrailer,
+            4 => Self::WrongRecordCount,
+            5 => Self::MisalignedBlock,
+            6 => Self::UndefinedNativeStack,
+            7 => Self::FreeWithinBlock,
+            _ => return None,
+        })
+    }
+
     /// Whether only damage explains it, so that figures are doubtful. memray itself writes pops without
     /// pushes (of code whose file name it cannot encode), and may define a frame again.
     #[must_use]
@@ -89,5 +120,21 @@ impl Warnings {
 
     pub(crate) fn finish(self) -> Vec<Warning> {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_for_one_kind_each() {
+        let kinds: Vec<_> = (0..=u8::MAX).filter_map(WarningKind::from_number).collect();
+        assert_eq!(kinds.len(), 8);
+        assert!(
+            (0..)
+                .zip(kinds)
+                .all(|(number, kind)| kind.number() == number)
+        );
     }
 }

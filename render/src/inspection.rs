@@ -248,7 +248,7 @@ pub fn inspection_text(inspection: &Inspection) -> String {
                 n => format!("{} allocations and deallocations", format_count(n)),
             },
         ),
-        ("Allocator", metadata.python_allocator.to_owned()),
+        ("Allocator", metadata.python_allocator.to_string()),
         (
             "Python allocators traced",
             metadata

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memreport_ingest::{CallTree, Frame, FrameId, FrameTable, NodeId, StringTable};
 use rustc_hash::FxHashMap;
 
-use crate::diff::origin::Origin;
+use crate::diff::origin::CodeOrigin;
 use crate::diff::own_files::OwnFiles;
 use crate::error::Error;
 use crate::profile::Profile;
@@ -66,8 +66,8 @@ impl CommonTree {
         let [base, new] = sides.map(|(profile, tree)| origins(profile, tree, options));
         let [own, other] = [&base, &new].map(|origins| {
             let paths = origins.values().filter_map(|origin| match origin {
-                Origin::Own(path) => Some(path.clone()),
-                Origin::Imported(_) | Origin::Library(_) => None,
+                CodeOrigin::Own(path) => Some(path.clone()),
+                CodeOrigin::Imported(_) | CodeOrigin::Library(_) => None,
             });
             paths.collect::<BTreeSet<_>>()
         });
@@ -89,7 +89,7 @@ impl CommonTree {
         &mut self,
         (profile, tree): (&Profile, &CallTree<FrameId>),
         side: Side,
-        origins: &FxHashMap<FrameId, Origin>,
+        origins: &FxHashMap<FrameId, CodeOrigin>,
         options: &DiffOptions,
         own: impl Fn(&str) -> String,
     ) -> Result<Vec<NodeId>, Error> {
@@ -108,8 +108,10 @@ impl CommonTree {
                 Some(&common) => common,
                 None => {
                     let module = match origins.get(&frame) {
-                        Some(Origin::Own(path)) => own(path),
-                        Some(Origin::Imported(name) | Origin::Library(name)) => name.clone(),
+                        Some(CodeOrigin::Own(path)) => own(path),
+                        Some(CodeOrigin::Imported(name) | CodeOrigin::Library(name)) => {
+                            name.clone()
+                        }
                         None => String::new(),
                     };
                     let common = self.frame(profile, side, frame, &module, options.exact)?;
@@ -171,7 +173,7 @@ fn origins(
     profile: &Profile,
     tree: &CallTree<FrameId>,
     options: &DiffOptions,
-) -> FxHashMap<FrameId, Origin> {
+) -> FxHashMap<FrameId, CodeOrigin> {
     let mut by_file = FxHashMap::default();
     let mut origins = FxHashMap::default();
     for (_, _, id) in tree.nodes() {
@@ -179,9 +181,9 @@ fn origins(
             let frame = profile.frames.get(id);
             let of_file = || {
                 let file = profile.strings.text(frame.file);
-                Origin::of(&file, frame.is_native, &options.strip_prefixes)
+                CodeOrigin::of(&file, frame.is_native, &options.strip_prefixes)
             };
-            let origin: &Origin = by_file
+            let origin: &CodeOrigin = by_file
                 .entry((frame.file, frame.is_native))
                 .or_insert_with(of_file);
             origin.clone()

@@ -8,7 +8,7 @@ use regex::Regex;
 ///
 /// * Source: the usual names of folders; nothing is looked up on the machine at hand
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum CodeOrigin {
     /// A module of an installed package or of the standard library, by the name that it is imported by.
     Imported(String),
     /// A native library or executable, without folder, version and build.
@@ -31,7 +31,7 @@ static LIBRARY_BUILD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("(?:{hash}|{version}|{python})+$")).ok()
 });
 
-impl Origin {
+impl CodeOrigin {
     /// Tells from a path. What starts with one of `prefixes` is imported from there.
     #[must_use]
     pub fn of(file: &str, is_native: bool, prefixes: &[String]) -> Self {
@@ -101,12 +101,12 @@ fn library(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(file: &str) -> Origin {
-        Origin::of(file, false, &["/srv/app/".to_owned()])
+    fn of(file: &str) -> CodeOrigin {
+        CodeOrigin::of(file, false, &["/srv/app/".to_owned()])
     }
 
-    fn imported(name: &str) -> Origin {
-        Origin::Imported(name.to_owned())
+    fn imported(name: &str) -> CodeOrigin {
+        CodeOrigin::Imported(name.to_owned())
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
         }
         assert_eq!(of("/srv/app/shop/cart.py"), imported("shop.cart"));
         let own = "/srv/application/cart.py";
-        assert_eq!(of(own), Origin::Own(own.to_owned()));
+        assert_eq!(of(own), CodeOrigin::Own(own.to_owned()));
     }
 
     #[test]
@@ -152,8 +152,8 @@ mod tests {
             ("/build/Objects/listobject.c", "listobject.c"),
             ("", ""),
         ] {
-            let library = Origin::Library(name.to_owned());
-            assert_eq!(Origin::of(file, true, &[]), library, "{file}");
+            let library = CodeOrigin::Library(name.to_owned());
+            assert_eq!(CodeOrigin::of(file, true, &[]), library, "{file}");
         }
     }
 }

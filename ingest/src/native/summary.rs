@@ -53,6 +53,37 @@ pub enum ModuleFaultKind {
     NoDebugInformation(String),
 }
 
+impl ModuleFaultKind {
+    /// As a number and text, for files. Numbers never change.
+    #[must_use]
+    pub fn to_parts(&self) -> (u8, &str) {
+        match self {
+            Self::Missing => (0, ""),
+            Self::NotRegular => (1, ""),
+            Self::Different => (2, ""),
+            Self::Unreadable(why) => (3, why),
+            Self::TooLarge => (4, ""),
+            Self::NoSymbols => (5, ""),
+            Self::NoDebugInformation(why) => (6, why),
+        }
+    }
+
+    /// The reverse of [`ModuleFaultKind::to_parts`]; `None` for a number that there is not.
+    #[must_use]
+    pub fn from_parts(number: u8, why: String) -> Option<Self> {
+        Some(match number {
+            0 => Self::Missing,
+            1 => Self::NotRegular,
+            2 => Self::Different,
+            3 => Self::Unreadable(why),
+            4 => Self::TooLarge,
+            5 => Self::NoSymbols,
+            6 => Self::NoDebugInformation(why),
+            _ => return None,
+        })
+    }
+}
+
 impl fmt::Display for ModuleFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.path)?;

@@ -1,4 +1,4 @@
-//! How columns become text in the page: varints, then gzip, then base64 in parts.
+//! How columns become text in the page: gzip, then base64 in parts.
 
 use std::io::{self, Write};
 
@@ -12,66 +12,6 @@ const PART_LEN: usize = 3 << 20;
 /// For tables. The highest level gains one hundredth for twice the time.
 pub(crate) const FAST: Compression = Compression::new(6);
 pub(crate) const SMALLEST: Compression = Compression::new(9);
-
-/// A sink for columns of numbers.
-pub(crate) struct Columns<W: Write> {
-    out: W,
-}
-
-impl<W: Write> Columns<W> {
-    pub(crate) fn new(out: W) -> Self {
-        Self { out }
-    }
-
-    /// An unsigned number, in groups of seven bits.
-    pub(crate) fn u(&mut self, mut value: u64) -> io::Result<()> {
-        let mut bytes = [0_u8; 10];
-        let mut len = 0;
-        for byte in &mut bytes {
-            let low = value.to_le_bytes()[0] & 0x7f;
-            value >>= 7;
-            len += 1;
-            *byte = if value == 0 { low } else { low | 0x80 };
-            if value == 0 {
-                break;
-            }
-        }
-        self.out.write_all(bytes.get(..len).unwrap_or(&bytes))
-    }
-
-    /// A signed number: small magnitudes are short.
-    pub(crate) fn z(&mut self, value: i64) -> io::Result<()> {
-        self.u((value.wrapping_shl(1) ^ (value >> 63)).cast_unsigned())
-    }
-
-    /// A column as the differences of neighbours.
-    pub(crate) fn z_deltas(
-        &mut self,
-        values: impl Iterator<Item = u64>,
-        first: u64,
-    ) -> io::Result<()> {
-        let mut before = first;
-        for value in values {
-            self.z(value.wrapping_sub(before).cast_signed())?;
-            before = value;
-        }
-        Ok(())
-    }
-
-    /// The same for a column that never falls.
-    pub(crate) fn u_deltas(&mut self, values: impl Iterator<Item = u64>) -> io::Result<()> {
-        let mut before = 0;
-        for value in values {
-            self.u(value.wrapping_sub(before))?;
-            before = value;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)
-    }
-}
 
 /// Counts bytes, to know a section's length before it is written.
 #[derive(Debug, Default)]
@@ -161,18 +101,6 @@ impl Write for Parts<'_> {
 mod tests {
     use super::*;
     use std::io::Read;
-
-    #[test]
-    fn numbers_have_known_bytes() {
-        let mut bytes = Vec::new();
-        let mut columns = Columns::new(&mut bytes);
-        columns.u(300).unwrap();
-        columns.z(-1).unwrap();
-        columns.z(64).unwrap();
-        columns.u(u64::MAX).unwrap();
-        let end = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
-        assert_eq!(bytes, [&[0xac, 0x02, 0x01, 0x80, 0x01][..], &end].concat());
-    }
 
     #[test]
     fn long_sections_come_in_parts_of_one_stream() {

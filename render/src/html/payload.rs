@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use memreport_aggregate::Profile;
+use memreport_aggregate::columns::Columns;
 use memreport_aggregate::ingest::{FrameId, StringId};
 
 use super::FirstView;
-use super::encoding::{Columns, FAST, Length, section};
+use super::encoding::{FAST, Length, section};
 use super::meta::meta;
 use super::shown::Shown;
 use crate::Error;
