@@ -1,7 +1,6 @@
 //! `memreport diff` on real captures: of one program, changed or moved, and of all kinds.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-#[allow(dead_code, reason = "each test program uses its own part of this")]
 mod support;
 
 use std::fs;
@@ -262,4 +261,28 @@ fn damage_on_either_side_is_said() {
     let missing = diff(&whole, Path::new("no-such-file.bin"), &[]);
     assert_eq!(missing.status.code(), Some(2));
     assert!(missing.stdout.is_empty());
+}
+
+#[test]
+fn saved_profiles_compare_as_their_captures_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = [BEFORE, AFTER].map(|name| {
+        let saved = folder.path().join(format!("{name}.mrp"));
+        let mut slim = Command::cargo_bin("memreport").unwrap();
+        slim.arg("slim")
+            .arg(path(name))
+            .args(["--no-symbols", "-q", "-o"]);
+        slim.arg(&saved).assert().success();
+        saved
+    });
+    for view in [&[][..], &["--leaks"], &["--allocations"], &["--exact"]] {
+        let mut from_captures = json(&path(BEFORE), &path(AFTER), view);
+        let mut from_saved = json(&saved[0], &saved[1], view);
+        for found in [&mut from_captures, &mut from_saved] {
+            for side in ["base", "new"] {
+                found[side] = Value::Null;
+            }
+        }
+        assert_eq!(from_saved, from_captures);
+    }
 }
