@@ -170,17 +170,52 @@ fn stacks(common: &CommonTree, own: &[Change]) -> (Vec<StackChange>, usize) {
             n_unchanged += 1;
         }
     }
-    let names = |frame: FrameId| {
+    let places = places_by_name(common);
+    let place = |node: NodeId| places.get(node.index()).copied();
+    stacks.sort_by_cached_key(|of| (of.change.rank(), place(of.node)));
+    (stacks, n_unchanged)
+}
+
+/// The place of each node when stacks are sorted by their names, outermost frame first. Of stacks that are
+/// compared in pairs, each would be walked again and again.
+fn places_by_name(common: &CommonTree) -> Vec<usize> {
+    let names = |node: NodeId| {
+        let frame = common.call_tree.frame(node).unwrap_or_default();
         let frame = common.frames.get(frame);
         let bytes = |id| common.strings.bytes(id);
-        (bytes(frame.function), bytes(frame.file), frame.line)
+        (
+            bytes(frame.function),
+            bytes(frame.file),
+            frame.line,
+            frame.is_native,
+        )
     };
-    let stack = |node| common.call_tree.stack(node).map(names);
-    stacks.sort_by(|a, b| {
-        let by_change = a.change.rank().cmp(&b.change.rank());
-        by_change.then_with(|| stack(a.node).cmp(stack(b.node)))
-    });
-    (stacks, n_unchanged)
+    let mut children = children(&common.call_tree);
+    for siblings in &mut children {
+        siblings.sort_by(|&a, &b| names(b).cmp(&names(a)));
+    }
+    let mut places = vec![0; children.len()];
+    let mut path = vec![CallTree::<FrameId>::ROOT];
+    let mut next = 0;
+    while let Some(node) = path.pop() {
+        if let Some(place) = places.get_mut(node.index()) {
+            *place = next;
+        }
+        next += 1;
+        path.extend(children.get(node.index()).into_iter().flatten());
+    }
+    places
+}
+
+/// The nodes right below each node.
+fn children(tree: &CallTree<FrameId>) -> Vec<Vec<NodeId>> {
+    let mut children = vec![Vec::new(); tree.len()];
+    for (node, parent, _) in tree.nodes() {
+        if let Some(children) = children.get_mut(parent.index()) {
+            children.push(node);
+        }
+    }
+    children
 }
 
 /// The functions that changed.
@@ -257,12 +292,7 @@ fn with_callees(tree: &CallTree<FrameId>, own: &[Change]) -> Vec<Change> {
 
 /// The nodes above which their function is not on the stack: walks the tree once, however deep it is.
 fn outermost(tree: &CallTree<FrameId>, of_node: &[usize], n_functions: usize) -> Vec<NodeId> {
-    let mut children = vec![Vec::new(); tree.len()];
-    for (node, parent, _) in tree.nodes() {
-        if let Some(children) = children.get_mut(parent.index()) {
-            children.push(node);
-        }
-    }
+    let mut children = children(tree);
     let mut on_stack = vec![0_u32; n_functions];
     let mut outermost = Vec::new();
     let mut path = vec![CallTree::<FrameId>::ROOT];
