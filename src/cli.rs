@@ -466,7 +466,7 @@ impl From<Sort> for FunctionOrder {
 }
 
 /// In what form, and how much of it, a report of many rows is written.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct FormArgs {
     /// Show N rows at most [default: as many as make 40 lines; with --json or --budget, all]
     #[arg(short = 'n', long, value_name = "N", value_parser = parse_positive)]
@@ -481,7 +481,7 @@ pub(crate) struct FormArgs {
 }
 
 /// What outputs take that people read, or agents for them.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct WrittenArgs {
     /// As Markdown
     #[arg(long, conflicts_with = "json")]
@@ -527,7 +527,7 @@ impl FormArgs {
 }
 
 /// What outputs for people take.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct UnitsArgs {
     /// Show bytes in multiples of 1024 (iec) or of 1000 (si)
     #[arg(long, value_enum, value_name = "UNITS", default_value_t = UnitsArg::Iec)]
@@ -579,6 +579,39 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
+}
+
+/// What a diff is written as.
+#[derive(Debug)]
+pub(crate) enum DiffForm {
+    /// The page.
+    Page,
+    /// What these arguments say.
+    Report(FormArgs),
+}
+
+impl DiffArgs {
+    /// The form that is asked for, or that the file's name tells; `None` if it tells none.
+    pub(crate) fn form(&self) -> Option<DiffForm> {
+        let mut form = self.form.clone();
+        let WrittenArgs {
+            markdown,
+            json,
+            output,
+            ..
+        } = &mut form.written;
+        if !*markdown && !*json && output != Path::new("-") {
+            let ending = output.extension().and_then(|ending| ending.to_str());
+            match ending.map(str::to_ascii_lowercase).as_deref() {
+                Some("html" | "htm") => return Some(DiffForm::Page),
+                Some("md" | "markdown") => *markdown = true,
+                Some("json") => *json = true,
+                Some("txt") => {}
+                _ => return None,
+            }
+        }
+        Some(DiffForm::Report(form))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,13 +11,15 @@ use memreport_render::aggregate::{
     DiffOptions, Error as AggregateError, Profile, Question, Saved, Selection,
 };
 use memreport_render::{
-    Collapsed, Csv, DiffReport, FirstView, Gprof2dot, Html, Json, Output, Pprof, Slim, Speedscope,
-    StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
-    inspection_json, inspection_text, record_json, saved_json, saved_text,
+    Collapsed, Csv, DiffPage, DiffReport, Error as RenderError, FirstView, Gprof2dot, Html, Json,
+    Output, Pprof, Slim, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree,
+    Units, format_bytes, format_count, inspection_json, inspection_text, record_json, saved_json,
+    saved_text,
 };
 
 use crate::cli::{
-    BuildArgs, DiffArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP,
+    BuildArgs, DiffArgs, DiffForm, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs,
+    TOP,
 };
 use crate::cli::{SlimArgs, SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
@@ -217,9 +219,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Outcome> {
     if args.selection.inverted || args.selection.split_threads {
         bail!("--inverted and --split-threads do not apply to what changed");
     }
-    let form = &args.form;
-    check_budget(&form.written)?;
-    let path = &form.written.output;
+    let path = &args.form.written.output;
     let captures = [&args.base, &args.new];
     if captures.iter().all(|capture| *capture == Path::new("-")) {
         bail!("standard input is one capture only");
@@ -227,23 +227,55 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Outcome> {
     for capture in captures {
         refuse_capture(capture, path)?;
     }
-    let report = DiffReport {
-        selection: args.selection.selection()?,
-        made: args.allocations,
-        options: DiffOptions {
-            exact: args.exact,
-            strip_prefixes: args.strip_prefix.clone(),
-        },
-        names: captures.map(|capture| capture.display().to_string()),
-        extent: form.extent(),
-        units: Units::from(&form.written.units),
-        form: form.form(screen::columns(path)),
+    let selection = args.selection.selection()?;
+    let question = selection.question;
+    let options = DiffOptions {
+        exact: args.exact,
+        strip_prefixes: args.strip_prefix.clone(),
     };
-    let [base, new] = captures.map(|capture| read(capture, &args.read, report.selection.question));
+    let names = captures.map(|capture| capture.display().to_string());
+    let units = Units::from(&args.form.written.units);
+    let report: Box<DiffWriter> = match args.form() {
+        None => bail!(
+            "{} does not end in .html, .md, .json or .txt, which say the form: name another file, or say --markdown or \
+             --json",
+            path.display()
+        ),
+        Some(DiffForm::Page) => {
+            if args.form.written.budget.is_some() || args.form.num_rows.is_some() {
+                bail!("-n and --budget do not apply to the page, which has all rows");
+            }
+            let page = DiffPage {
+                selection,
+                made: args.allocations,
+                options,
+                names,
+                units,
+            };
+            Box::new(move |profiles, out| page.write(profiles, out))
+        }
+        Some(DiffForm::Report(form)) => {
+            check_budget(&form.written)?;
+            let report = DiffReport {
+                selection,
+                made: args.allocations,
+                options,
+                names,
+                extent: form.extent(),
+                units,
+                form: form.form(screen::columns(path)),
+            };
+            Box::new(move |profiles, out| report.write(profiles, out))
+        }
+    };
+    let [base, new] = captures.map(|capture| read(capture, &args.read, question));
     let (base, new) = (base?, new?);
-    output::write_with(path, &|out| report.write([&base, &new], out))?.publish()?;
+    output::write_with(path, &|out| report([&base, &new], out))?.publish()?;
     Ok(outcome(&args.read, &[&base, &new]))
 }
+
+/// What writes a diff of two profiles.
+type DiffWriter = dyn Fn([&Profile; 2], &mut dyn Write) -> Result<(), RenderError>;
 
 pub(crate) fn slim(args: &SlimArgs) -> Result<Outcome> {
     refuse_capture(&args.capture, &args.output)?;

@@ -1,6 +1,8 @@
 //! Which rows and frames of a view are shown.
 
-use memreport_ingest::{CallTree, Frame, FrameId, NodeId};
+use std::borrow::Cow;
+
+use memreport_ingest::{CallTree, Frame, FrameId, LocationId, NodeId};
 use regex::Regex;
 
 use crate::error::Error;
@@ -38,9 +40,38 @@ impl Filter {
         })
     }
 
+    /// Where what this leaves of a profile is shown.
+    ///
+    /// # Errors
+    /// [`Error`] if there are more stacks than can be numbered.
+    pub fn places<'p>(&self, profile: &'p Profile) -> Result<Places<'p>, Error> {
+        let kept = self.keeps(profile);
+        let shown = self.shown_tree(profile)?;
+        let place = |node| match &shown {
+            None => node,
+            Some(shown) => shown.node(node),
+        };
+        let nodes = profile.locations.iter().map(|location| location.node);
+        Ok(Places {
+            nodes: nodes
+                .map(|node| kept.node(node).then(|| place(node)))
+                .collect(),
+            call_tree: match shown {
+                None => Cow::Borrowed(&profile.call_tree),
+                Some(shown) => Cow::Owned(shown.call_tree),
+            },
+        })
+    }
+
+    /// Whether it leaves all rows.
+    #[must_use]
+    pub fn keeps_all(&self) -> bool {
+        self.include.is_empty() && self.exclude.is_empty()
+    }
+
     /// Which nodes' rows are shown.
-    pub(crate) fn keeps(&self, profile: &Profile) -> Kept {
-        if self.include.is_empty() && self.exclude.is_empty() {
+    fn keeps(&self, profile: &Profile) -> Kept {
+        if self.keeps_all() {
             return Kept(None);
         }
         let frames = profile.frames.as_slice().iter();
@@ -73,7 +104,7 @@ impl Filter {
     }
 
     /// The call tree without hidden frames; `None` if none is hidden.
-    pub(crate) fn shown_tree(&self, profile: &Profile) -> Result<Option<ShownTree>, Error> {
+    fn shown_tree(&self, profile: &Profile) -> Result<Option<ShownTree>, Error> {
         if !self.hide_import_system && !self.hide_internals {
             return Ok(None);
         }
@@ -120,11 +151,36 @@ enum Hiding {
     FromHereOn,
 }
 
+/// The stacks that a filter leaves, and which of them each location has.
+#[derive(Debug, Clone)]
+pub struct Places<'p> {
+    call_tree: Cow<'p, CallTree<FrameId>>,
+    nodes: Vec<Option<NodeId>>,
+}
+
+impl<'p> Places<'p> {
+    /// The stacks, without hidden frames.
+    #[must_use]
+    pub fn call_tree(&self) -> &CallTree<FrameId> {
+        &self.call_tree
+    }
+
+    /// The stack of a location as it is shown; `None` if the filter leaves it out.
+    #[must_use]
+    pub fn node(&self, location: LocationId) -> Option<NodeId> {
+        self.nodes.get(location.index()).copied().flatten()
+    }
+
+    pub(crate) fn into_call_tree(self) -> Cow<'p, CallTree<FrameId>> {
+        self.call_tree
+    }
+}
+
 /// Nodes whose rows are shown: all, or those that are marked.
-pub(crate) struct Kept(Option<Vec<bool>>);
+struct Kept(Option<Vec<bool>>);
 
 impl Kept {
-    pub(crate) fn node(&self, node: NodeId) -> bool {
+    fn node(&self, node: NodeId) -> bool {
         match &self.0 {
             None => true,
             Some(kept) => kept.get(node.index()).copied().unwrap_or(false),
@@ -133,17 +189,13 @@ impl Kept {
 }
 
 /// A call tree without hidden frames, and which of its nodes stands for each node of the whole one.
-pub(crate) struct ShownTree {
+struct ShownTree {
     call_tree: CallTree<FrameId>,
     nodes: Vec<NodeId>,
 }
 
 impl ShownTree {
-    pub(crate) fn node(&self, node: NodeId) -> NodeId {
+    fn node(&self, node: NodeId) -> NodeId {
         self.nodes.get(node.index()).copied().unwrap_or_default()
-    }
-
-    pub(crate) fn into_call_tree(self) -> CallTree<FrameId> {
-        self.call_tree
     }
 }

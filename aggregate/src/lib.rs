@@ -42,7 +42,7 @@ pub use diff::{
     Change, CodeOrigin, CommonTree, Diff, DiffOptions, FunctionChange, Side, StackChange, Status,
 };
 pub use error::Error;
-pub use filter::Filter;
+pub use filter::{Filter, Places};
 pub use functions::FunctionRow;
 pub use histogram::Bin;
 pub use interval_table::{Interval, NEVER};

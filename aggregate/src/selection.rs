@@ -215,8 +215,7 @@ impl Selection {
         range: SliceRange,
         view: &View,
     ) -> Result<Selected<'p>, Error> {
-        let kept = self.filter.keeps(profile);
-        let shown = self.filter.shown_tree(profile)?;
+        let places = self.filter.places(profile)?;
         let mut selected = Selected {
             profile,
             question: self.question,
@@ -233,15 +232,13 @@ impl Selection {
             let Some(location) = profile.locations.get(row.location.index()) else {
                 continue;
             };
-            if !kept.node(location.node) {
+            let Some(node) = places.node(row.location) else {
                 selected.left_out.add_all(row.tally);
                 continue;
-            }
+            };
             selected.total.add_all(row.tally);
             selected.rows.push(Row {
-                node: shown
-                    .as_ref()
-                    .map_or(location.node, |shown| shown.node(location.node)),
+                node,
                 stack: location.stack,
                 thread: location.thread,
                 allocator: location.allocator,
@@ -249,9 +246,7 @@ impl Selection {
                 first_sequence: row.first_sequence,
             });
         }
-        if let Some(shown) = shown {
-            selected.call_tree = Cow::Owned(shown.into_call_tree());
-        }
+        selected.call_tree = places.into_call_tree();
         Ok(selected)
     }
 

@@ -1,5 +1,6 @@
 //! What differs between two captures: for terminals, as Markdown, as JSON.
 
+mod cautions;
 mod figures;
 mod signed;
 
@@ -12,8 +13,10 @@ use memreport_aggregate::{
 };
 use serde_json::{Value, json};
 
+pub(crate) use self::cautions::cautions;
 use self::figures::{Figure, figures};
-use self::signed::{json_number, signed_bytes, signed_count, signed_percent};
+pub(crate) use self::signed::signed_bytes;
+use self::signed::{json_number, signed_count, signed_percent};
 use crate::Error;
 use crate::ascii_json::write_line;
 use crate::doubts::doubts;
@@ -378,15 +381,15 @@ impl Report<'_> {
         text
     }
 
-    /// What is doubtful about either capture.
+    /// What is doubtful about either capture, and what keeps the two from being compared.
     fn remarks(&self, is_short: bool) -> Vec<String> {
-        let sides = ["base", "new"].into_iter().zip(&self.selected);
-        let remarks: Vec<String> = sides
-            .flat_map(|(side, selected)| {
-                let doubts = doubts(selected.profile()).into_iter();
-                doubts.map(move |doubt| format!("doubtful in {side}: {doubt}"))
-            })
-            .collect();
+        let profiles = self.selected.each_ref().map(Selected::profile);
+        let sides = ["base", "new"].into_iter().zip(profiles);
+        let doubts = sides.flat_map(|(side, profile)| {
+            let doubts = doubts(profile).into_iter();
+            doubts.map(move |doubt| format!("doubtful in {side}: {doubt}"))
+        });
+        let remarks: Vec<String> = doubts.chain(cautions(profiles)).collect();
         if is_short {
             return short_remarks(&remarks);
         }

@@ -1,10 +1,13 @@
 //! The HTML report: one page with the viewer and the profile's tables inside, opened from disk.
 
+mod diff_page;
 mod encoding;
 mod linker;
 mod meta;
+mod page_tree;
 mod payload;
 mod policy;
+mod sections;
 mod shown;
 mod table_page;
 
@@ -21,12 +24,14 @@ use encoding::{SMALLEST, section};
 use linker::{Module, link};
 use shown::Shown;
 
+pub use diff_page::DiffPage;
 pub(crate) use table_page::write_table_page;
 
 static CORE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/core");
 static VIEW: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../web-assets/view");
 const BOOT: &str = include_str!("../../web-assets/boot.js");
 const MAIN: &str = include_str!("../../web-assets/main.js");
+const DIFF_PAGE: &str = include_str!("../../web-assets/diff_page.js");
 const TABLE_PAGE: &str = include_str!("../../web-assets/table_page.js");
 const STYLE: &str = include_str!("../../web-assets/style.css");
 const TEMPLATE: &str = include_str!("../../web-assets/index.hbs");
@@ -84,7 +89,8 @@ impl Output for Html {
             return Err(AggregateError::NotInAggregated("temporary allocations").into());
         }
         let viewer = link(&modules(), "main.js")?;
-        let shell = shell(profile, &viewer)?;
+        let (title, summary) = (title(profile), summary(profile));
+        let shell = shell(TEMPLATE, STYLE.trim(), &viewer, &title, &summary)?;
         let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
         out.write_all(before.as_bytes())?;
         let code = (CODE, viewer.len() as u64);
@@ -94,17 +100,22 @@ impl Output for Html {
     }
 }
 
-/// The page without its tables.
-fn shell(profile: &Profile, viewer: &str) -> Result<String, Error> {
+/// A page without its tables. `summary` is for readers without JavaScript.
+fn shell(
+    template: &str,
+    style: &str,
+    viewer: &str,
+    title: &str,
+    summary: &str,
+) -> Result<String, Error> {
     let boot = link(&modules(), "boot.js")?;
     let mut packed_viewer = Vec::new();
     section(CODE, SMALLEST, &mut packed_viewer, |out| {
         out.write_all(viewer.as_bytes())
     })?;
-    let style = STYLE.trim();
     let values = json!({
-        "title": title(profile),
-        "summary": summary(profile),
+        "title": title,
+        "summary": summary,
         "csp": policy::policy(&[&boot, viewer], style),
         "style": style,
         "boot": boot,
@@ -112,7 +123,7 @@ fn shell(profile: &Profile, viewer: &str) -> Result<String, Error> {
         "payload": MARKER,
     });
     handlebars()
-        .render_template(TEMPLATE, &values)
+        .render_template(template, &values)
         .map_err(|error| Error::Template(Box::new(error)))
 }
 
@@ -143,6 +154,7 @@ fn modules() -> Vec<Module<'static>> {
     let entries = [
         entry("boot.js", BOOT),
         entry("main.js", MAIN),
+        entry("diff_page.js", DIFF_PAGE),
         entry("table_page.js", TABLE_PAGE),
     ];
     entries.into_iter().chain(modules).collect()
@@ -174,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_viewer_links() {
-        for entry in ["boot.js", "main.js", "table_page.js"] {
+        for entry in ["boot.js", "main.js", "diff_page.js", "table_page.js"] {
             let script = link(&modules(), entry).unwrap();
             assert!(!script.contains("import "), "imports are resolved");
             assert!(!script.contains("/**"), "comments are left out");

@@ -41,7 +41,7 @@ pub use doubts::doubts;
 pub use error::Error;
 pub use form::{Extent, Form};
 pub use gprof2dot::Gprof2dot;
-pub use html::{FirstView, Html};
+pub use html::{DiffPage, FirstView, Html};
 pub use inspection::{inspection_json, inspection_text};
 pub use json::Json;
 pub use pprof::Pprof;
@@ -55,7 +55,7 @@ pub use table::{Table, TableFormat};
 pub use tree::Tree;
 pub use units::{Units, format_bytes, format_count, format_duration};
 
-use aggregate::{Profile, frame_class};
+use aggregate::Profile;
 use std::io::Write;
 
 /// A report format.

@@ -1,7 +1,8 @@
 //! META: the facts of the page's header, and what the other sections contain.
 
+use memreport_aggregate::Profile;
 use memreport_aggregate::ingest::capture::Allocator;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::FirstView;
 use super::payload::Tables;
@@ -10,21 +11,48 @@ use crate::doubts::{doubts, sentence};
 use crate::stacks::thread_label;
 
 /// Version of the page's tables.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
-/// META; `lengths` are those of the other sections before compression.
-pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str, u64)]) -> Value {
+pub(crate) const GENERATOR: &str = concat!("memreport ", env!("CARGO_PKG_VERSION"));
+
+/// META, but the lengths of sections.
+pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView) -> Value {
     let Tables { profile, shown, .. } = tables;
-    let metadata = &profile.metadata;
-    let sections: Map<String, Value> = lengths
-        .iter()
-        .map(|&(name, length)| (name.to_owned(), length.into()))
+    let mut meta = capture_facts(profile);
+    meta["schema"] = SCHEMA.into();
+    meta["generator"] = GENERATOR.into();
+    meta["mode"] = match first_view {
+        FirstView::Peak => "peak",
+        FirstView::Leaks => "leaks",
+        FirstView::Temporary => "temporary",
+    }
+    .into();
+    let threads = profile.threads.iter();
+    meta["threads"] = threads
+        .map(|thread| thread_label(profile, thread))
         .collect();
+    meta["allocators"] = json!(Allocator::ALL.map(Allocator::name));
+    meta["temporary"] = shown.temporaries.is_some().into();
+    meta["counts"] = json!({
+        "strings": tables.n_strings(),
+        "frames": shown.frames.len(),
+        "nodes": shown.depths.len(),
+        "locations": shown.locations.len(),
+        "snapshots": profile.slices.n_snapshots(),
+        "rows": shown.rows.len(),
+    });
+    if shown.temporaries.is_some() {
+        meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
+    }
+    meta
+}
+
+/// What pages say of a capture.
+pub(crate) fn capture_facts(profile: &Profile) -> Value {
+    let metadata = &profile.metadata;
     // An aggregated capture does not count events.
     let known = !profile.is_aggregated;
-    let mut meta = json!({
-        "schema": SCHEMA,
-        "generator": concat!("memreport ", env!("CARGO_PKG_VERSION")),
+    json!({
         "command": metadata.command_line,
         "pid": metadata.pid,
         "format": metadata.format,
@@ -36,33 +64,12 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "peak_slice": profile.slices.peak_slice(profile.slices.whole_run()),
         "native": metadata.has_native_traces,
         "python_allocators_traced": metadata.trace_python_allocators,
-        "mode": match first_view {
-            FirstView::Peak => "peak",
-            FirstView::Leaks => "leaks",
-            FirstView::Temporary => "temporary",
-        },
         "peak_bytes": profile.slices.peak(),
         "leaked_bytes": profile.slices.heap.last(),
         "allocations": known.then_some(profile.counts.allocations),
         "allocated_bytes": known.then_some(profile.counts.allocated_bytes),
         "records": known.then_some(profile.counts.events),
-        "threads": profile.threads.iter().map(|thread| thread_label(profile, thread)).collect::<Vec<_>>(),
-        "allocators": Allocator::ALL.map(Allocator::name),
         "warnings": doubts(profile).iter().map(|text| sentence(text)).collect::<Vec<_>>(),
         "snapshot_stride": profile.snapshot_stride,
-        "temporary": shown.temporaries.is_some(),
-        "counts": {
-            "strings": tables.n_strings(),
-            "frames": shown.frames.len(),
-            "nodes": shown.depths.len(),
-            "locations": shown.locations.len(),
-            "snapshots": profile.slices.n_snapshots(),
-            "rows": shown.rows.len(),
-        },
-        "sections": sections,
-    });
-    if shown.temporaries.is_some() {
-        meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
-    }
-    meta
+    })
 }

@@ -3,24 +3,17 @@
 use std::io::{self, Write};
 
 use memreport_aggregate::Profile;
-use memreport_aggregate::columns::Columns;
 use memreport_aggregate::ingest::{FrameId, StringId};
 
 use super::FirstView;
-use super::encoding::{FAST, Length, section};
 use super::meta::meta;
+use super::page_tree::PageTree;
+use super::sections::{
+    Out, ROOT_NAME, Section, frame_flags, nodes, rows, snapshots, tallies, texts, write_sections,
+};
 use super::shown::Shown;
 use crate::Error;
-use crate::frame_class::{is_import_system, is_irrelevant};
 use crate::stacks::Numbering;
-
-/// Flags of a frame.
-const IRRELEVANT: u8 = 1;
-const IMPORT_SYSTEM: u8 = 2;
-const NATIVE: u8 = 4;
-
-/// What the root's frame is called.
-const ROOT_NAME: &[u8] = b"<root>";
 
 /// What a section's columns are made of.
 pub(crate) struct Tables<'a> {
@@ -49,19 +42,6 @@ impl<'a> Sources<'a> {
     }
 }
 
-type Fill = fn(&Tables<'_>, &mut Columns<&mut dyn Write>) -> io::Result<()>;
-
-/// Sections in the order of the page. Behind them come the temporary allocations, if those are known.
-const SECTIONS: [(&str, Fill); 6] = [
-    ("SNAP", snapshots),
-    ("STRS", strings),
-    ("FRAM", frames),
-    ("NODE", nodes),
-    ("LOCS", locations),
-    ("ROWS", rows),
-];
-const TEMPORARIES: (&str, Fill) = ("TEMP", temporaries);
-
 /// Writes META and the tables. `code` is the section that stands before them: its name, and its length
 /// before compression.
 pub(crate) fn write(
@@ -74,28 +54,22 @@ pub(crate) fn write(
     let tables = Tables {
         profile,
         shown,
-        strings: shown.strings(profile),
+        strings: PageTree::strings(&shown.frames, &profile.frames),
         sources: Sources::new(profile, shown),
     };
-    let temporaries = shown.temporaries.as_ref().map(|_| TEMPORARIES);
-    let sections = || SECTIONS.into_iter().chain(temporaries);
-    let mut lengths = vec![code];
-    for (name, fill) in sections() {
-        let mut length = Length::default();
-        fill(&tables, &mut Columns::new(&mut length))?;
-        lengths.push((name, length.0));
+    let mut sections = vec![
+        Section::new("SNAP", |out| snapshots(profile, out)),
+        Section::new("STRS", |out| texts(tables.texts(), out)),
+        Section::new("FRAM", |out| frames(&tables, out)),
+        Section::new("NODE", |out| nodes(&shown.depths, &shown.node_frames, out)),
+        Section::new("LOCS", |out| locations(&tables, out)),
+        Section::new("ROWS", |out| rows(&shown.rows, profile.slices.len(), out)),
+    ];
+    // Behind them, if they are known.
+    if let Some(temporaries) = &shown.temporaries {
+        sections.push(Section::new("TEMP", |out| tallies(temporaries, out)));
     }
-    let meta = serde_json::to_string(&meta(&tables, first_view, &lengths))?;
-    // In JSON `<` only stands in strings, where this means the same and closes no element.
-    let meta = meta.replace('<', "\\u003c");
-    writeln!(
-        out,
-        "<script type=\"application/json\" id=\"data-META\">{meta}</script>"
-    )?;
-    for (name, fill) in sections() {
-        section(name, FAST, out, |out| fill(&tables, &mut Columns::new(out)))?;
-    }
-    Ok(())
+    write_sections(meta(&tables, first_view), &sections, code, out)
 }
 
 impl Tables<'_> {
@@ -118,7 +92,7 @@ impl Tables<'_> {
     }
 
     /// The bytes of the strings, in order. What is not UTF-8 is replaced.
-    fn texts(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
+    fn texts(&self) -> impl Iterator<Item = Vec<u8>> + Clone + '_ {
         let texts = self
             .strings
             .things()
@@ -137,27 +111,7 @@ impl Tables<'_> {
     }
 }
 
-fn snapshots(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    let slices = &tables.profile.slices;
-    let start = tables.profile.metadata.start_time_ms.cast_unsigned();
-    out.z_deltas(slices.times_ms.iter().copied(), start)?;
-    out.z_deltas(slices.rss.iter().copied(), 0)?;
-    out.z_deltas(slices.heap.iter().copied().take(slices.n_snapshots()), 0)?;
-    out.z_deltas(slices.peaks.iter().copied(), 0)?;
-    out.u_deltas(slices.moments.iter().copied())
-}
-
-fn strings(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    for text in tables.texts() {
-        out.u(text.len() as u64)?;
-    }
-    for text in tables.texts() {
-        out.bytes(&text)?;
-    }
-    Ok(())
-}
-
-fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
+fn frames(tables: &Tables<'_>, out: &mut Out<'_>) -> io::Result<()> {
     let Tables {
         profile,
         shown,
@@ -184,34 +138,11 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
             profile.strings.text(frame.function),
             profile.strings.text(frame.file),
         );
-        let irrelevant = if is_irrelevant(&function, &file) {
-            IRRELEVANT
-        } else {
-            0
-        };
-        let import = if is_import_system(&function, &file) {
-            IMPORT_SYSTEM
-        } else {
-            0
-        };
-        let native = if frame.is_native { NATIVE } else { 0 };
-        out.bytes(&[irrelevant | import | native])
+        out.bytes(&[frame_flags(&function, &file, frame.is_native)])
     })
 }
 
-fn nodes(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    let depths = &tables.shown.depths;
-    for (before, depth) in depths.iter().zip(depths.iter().skip(1)) {
-        out.u(before + 1 - depth)?;
-    }
-    tables
-        .shown
-        .node_frames
-        .iter()
-        .try_for_each(|&frame| out.u(frame as u64))
-}
-
-fn locations(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
+fn locations(tables: &Tables<'_>, out: &mut Out<'_>) -> io::Result<()> {
     let locations = &tables.shown.locations;
     out.u_deltas(locations.iter().map(|location| location.node as u64))?;
     locations
@@ -220,29 +151,4 @@ fn locations(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Resu
     locations
         .iter()
         .try_for_each(|location| out.u(location.allocator as u64 - 1))
-}
-
-fn rows(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    let rows = &tables.shown.rows;
-    let ticks = 2 * tables.profile.slices.len();
-    let mut next = rows.iter().peekable();
-    for tick in 0..ticks {
-        let mut count = 0;
-        while next.next_if(|row| row.start as usize == tick).is_some() {
-            count += 1;
-        }
-        out.u(count)?;
-    }
-    for of_tick in rows.chunk_by(|a, b| a.start == b.start) {
-        out.u_deltas(of_tick.iter().map(|row| row.location as u64))?;
-    }
-    rows.iter().try_for_each(|row| out.u(row.duration()))?;
-    rows.iter().try_for_each(|row| out.u(row.allocations))?;
-    rows.iter().try_for_each(|row| out.u(row.bytes))
-}
-
-fn temporaries(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    let tallies = || tables.shown.temporaries.iter().flatten();
-    tallies().try_for_each(|tally| out.u(tally.allocations))?;
-    tallies().try_for_each(|tally| out.u(tally.bytes))
 }

@@ -1,11 +1,10 @@
 //! The profile's tables as the page has them: only what can be seen, numbered for compression.
 
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{FrameId, LocationId, NodeId, StringId, Tally, ThreadId};
+use memreport_aggregate::ingest::{FrameId, LocationId, Tally, ThreadId};
 use memreport_aggregate::{Interval, NEVER, Profile, View};
-use rustc_hash::FxHashMap;
 
-use crate::stacks::Numbering;
+use super::page_tree::{PageTree, Stacks};
 
 /// How many allocations of its thread may lie between a temporary allocation and its end.
 pub(crate) const TEMPORARY_THRESHOLD: usize = 1;
@@ -51,21 +50,10 @@ pub(crate) struct Shown {
 
 impl Shown {
     pub(crate) fn new(profile: &Profile) -> Self {
-        let tree = Tree::new(profile);
-        let mut frames = Numbering::default();
-        frames.number(FrameId(0));
-        let mut depths = Vec::new();
-        let mut node_frames = Vec::new();
-        let mut places = FxHashMap::default();
-        tree.walk(|node, frame, depth| {
-            places.insert(node, depths.len());
-            depths.push(depth);
-            node_frames.push(frames.number(frame));
-        });
-
+        let tree = tree(profile);
         let key = |id: LocationId| {
             let location = profile.locations.get(id.index())?;
-            let node = *places.get(&location.node)?;
+            let node = tree.place(location.node)?;
             Some(PageLocation {
                 node,
                 thread: location.thread,
@@ -88,25 +76,29 @@ impl Shown {
             sums
         });
         Self {
-            depths,
-            node_frames,
-            frames: frames.things().to_vec(),
+            depths: tree.depths,
+            node_frames: tree.node_frames,
+            frames: tree.frames,
             locations,
             rows,
             temporaries,
         }
     }
+}
 
-    /// Strings in the order of the frames that use them; the empty one first.
-    pub(crate) fn strings(&self, profile: &Profile) -> Numbering<StringId> {
-        let mut strings = Numbering::default();
-        strings.number(StringId(0));
-        for frame in self.frames.iter().map(|&id| profile.frames.get(id)) {
-            strings.number(frame.function);
-            strings.number(frame.file);
-        }
-        strings
+/// The part of the call tree that locations of the page use, by what is live at the whole run's peak.
+fn tree(profile: &Profile) -> PageTree {
+    let node_of = |id: LocationId| profile.locations.get(id.index()).map(|l| l.node);
+    let mut own = vec![0_u64; profile.call_tree.len()];
+    for row in View::peak(profile, profile.slices.whole_run()).rows() {
+        own[node_of(row.location).unwrap_or_default().index()] += row.tally.bytes;
     }
+    let stacks = Stacks {
+        call_tree: &profile.call_tree,
+        frames: &profile.frames,
+        strings: &profile.strings,
+    };
+    PageTree::new(stacks, used_locations(profile).filter_map(node_of), own)
 }
 
 /// Locations with rows or temporary allocations; some more than once.
@@ -123,7 +115,10 @@ fn temporaries(profile: &Profile) -> impl Iterator<Item = (LocationId, Tally)> {
 }
 
 /// Rows of the page; several locations of the profile may be one of the page's.
-fn rows(intervals: &[Interval], index: impl Fn(LocationId) -> Option<usize>) -> Vec<PageRow> {
+pub(crate) fn rows(
+    intervals: &[Interval],
+    index: impl Fn(LocationId) -> Option<usize>,
+) -> Vec<PageRow> {
     let mut rows: Vec<PageRow> = intervals
         .iter()
         .filter_map(|interval| {
@@ -156,78 +151,6 @@ impl PageRow {
             0
         } else {
             u64::from(self.end - self.start)
-        }
-    }
-}
-
-/// The part of the call tree that locations of the page use, with children in the order of the page.
-struct Tree<'a> {
-    profile: &'a Profile,
-    children: Vec<Vec<NodeId>>,
-}
-
-impl<'a> Tree<'a> {
-    fn new(profile: &'a Profile) -> Self {
-        let n_nodes = profile.call_tree.len();
-        let node_of = |id: LocationId| {
-            profile
-                .locations
-                .get(id.index())
-                .map_or(NodeId(0), |l| l.node)
-        };
-        let mut seen = vec![false; n_nodes];
-        for node in used_locations(profile).map(node_of) {
-            seen[node.index()] = true;
-        }
-        let mut weights = vec![0_u64; n_nodes];
-        for row in View::peak(profile, profile.slices.whole_run()).rows() {
-            weights[node_of(row.location).index()] += row.tally.bytes;
-        }
-        let mut children = vec![Vec::new(); n_nodes];
-        // Parents come before children, so backwards every node is complete when it is met.
-        for (node, parent, _) in profile.call_tree.nodes().rev() {
-            if seen[node.index()] {
-                seen[parent.index()] = true;
-                weights[parent.index()] += weights[node.index()];
-                children[parent.index()].push(node);
-            }
-        }
-        for siblings in &mut children {
-            siblings.sort_by_cached_key(|node| {
-                let frame = profile
-                    .frames
-                    .get(profile.call_tree.frame(*node).unwrap_or_default());
-                let (function, file) = (
-                    profile.strings.bytes(frame.function),
-                    profile.strings.bytes(frame.file),
-                );
-                (
-                    std::cmp::Reverse(weights[node.index()]),
-                    function,
-                    file,
-                    frame.line,
-                )
-            });
-        }
-        Self { profile, children }
-    }
-
-    /// Visits the nodes in preorder, with frame and depth. Stacks can be tens of thousands deep: no
-    /// recursion.
-    fn walk(&self, mut visit: impl FnMut(NodeId, FrameId, u64)) {
-        let mut open = vec![(NodeId(0), 0_u64)];
-        while let Some((node, depth)) = open.pop() {
-            visit(
-                node,
-                self.profile.call_tree.frame(node).unwrap_or_default(),
-                depth,
-            );
-            open.extend(
-                self.children[node.index()]
-                    .iter()
-                    .rev()
-                    .map(|&child| (child, depth + 1)),
-            );
         }
     }
 }
