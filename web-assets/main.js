@@ -3,13 +3,14 @@ import { decodeModel } from './core/decode.js';
 import { takeOver } from './core/handover.js';
 import { breather, measure } from './core/timing.js';
 import { connectControls } from './view/controls.js';
-import { byId } from './view/dom.js';
+import { byId, nextFrame } from './view/dom.js';
 import { connectExports } from './view/exports.js';
 import { giveUp } from './view/giveup.js';
-import { installHooks, nextFrame } from './view/hooks.js';
+import { installHooks } from './view/hooks.js';
 import { navigateGraphs } from './view/navigate.js';
 import { Page } from './view/page.js';
 import { connectReadout } from './view/readout.js';
+import { Tooltip } from './view/tooltip.js';
 
 const BREATH_MS = 30;
 
@@ -27,7 +28,7 @@ async function start() {
   connectControls(page);
   connectExports(page);
   connectReadout(page);
-  navigateGraphs(page);
+  navigateGraphs(page, [page.main, page.callers], new Tooltip(page));
   await pause();
   byId('loading').hidden = true;
   byId('report').hidden = false;

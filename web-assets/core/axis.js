@@ -1,3 +1,5 @@
+/** @typedef {{left: number, right: number}} AxisLimits ms since the start */
+
 // Slices at the ends are often a few ms long; this share of the axis keeps them visible.
 const MIN_END = 0.004;
 
@@ -8,16 +10,22 @@ export class TimeAxis {
   /**
    * @param {Float64Array} snapshotTime ms since the start
    * @param {number} duration ms from start to end
+   * @param {AxisLimits} [limits] what the axis reaches over, if that is more than this run
    */
-  constructor(snapshotTime, duration) {
+  constructor(snapshotTime, duration, limits) {
     const snapshots = snapshotTime.length;
     this.slices = snapshots + 1;
     /** Times of the slices' edges: the start, the snapshots, the end. */
     this.times = new Float64Array(snapshots + 2);
     for (let i = 0; i < snapshots; i++) this.times[i + 1] = Math.max(this.times[i], snapshotTime[i]);
     this.times[snapshots + 1] = Math.max(this.times[snapshots], duration);
+    const own = this.ownLimits();
+    /** @type {AxisLimits} */
+    this.limits = limits ?? own;
     /** Where the edges are drawn, in 0..1. */
-    this.edges = this.place();
+    this.edges = this.times.map((time) => this.position(time));
+    this.edges[0] = 0;
+    this.edges[this.slices] = this.position(own.right);
   }
 
   /** @returns {number} ms from the start to the end */
@@ -25,18 +33,11 @@ export class TimeAxis {
     return this.times[this.slices];
   }
 
-  /** @returns {Float64Array} */
-  place() {
-    const { times, slices } = this;
-    const least = Math.max(1, MIN_END * this.span);
-    const left = Math.min(0, times[1] - least);
-    const right = Math.max(this.span, times[slices - 1] + least);
-    /** @type {{left: number, right: number}} */
-    this.limits = { left, right };
-    const edges = times.map((t) => (t - left) / (right - left));
-    edges[0] = 0;
-    edges[slices] = 1;
-    return edges;
+  /** @returns {AxisLimits} */
+  ownLimits() {
+    const { times, slices, span } = this;
+    const least = Math.max(1, MIN_END * span);
+    return { left: Math.min(0, times[1] - least), right: Math.max(span, times[slices - 1] + least) };
   }
 
   /**
@@ -44,7 +45,7 @@ export class TimeAxis {
    * @returns {number} 0..1
    */
   position(time) {
-    const { left, right } = /** @type {{left: number, right: number}} */ (this.limits);
+    const { left, right } = this.limits;
     return (time - left) / (right - left);
   }
 
@@ -73,7 +74,7 @@ export class TimeAxis {
   shift(lo, hi, by) {
     const left = this.edges[lo];
     const right = this.edges[hi + 1];
-    const moved = Math.max(-left, Math.min(1 - right, by));
+    const moved = Math.max(-left, Math.min(this.edges[this.slices] - right, by));
     if (lo === hi) {
       const only = this.sliceAt((left + right) / 2 + moved);
       return { lo: only, hi: only };

@@ -45,14 +45,10 @@ export const FLAG_NATIVE = 4;
  */
 
 /**
- * A capture's profile as columns.
+ * Stacks, and the locations that they have. Nodes are in preorder, so a subtree is a run of nodes, and of locations.
  *
- * * Slices: S snapshots make S + 1; slice s lies between snapshot s - 1 and s
- * * Ticks: slice s has tick 2s, up to and including its peak, and tick 2s + 1 after it
- * * Nodes: in preorder, so a subtree is a run of nodes, and of locations
- *
- * @typedef {object} Model
- * @property {Meta} meta
+ * @typedef {object} Tree
+ * @property {{counts: {strings: number, frames: number, nodes: number, locations: number}}} meta
  * @property {(index: number) => string} string
  * @property {Uint32Array} frameFunction strings
  * @property {Uint32Array} frameFile strings
@@ -63,10 +59,16 @@ export const FLAG_NATIVE = 4;
  * @property {Uint32Array} nodeParent
  * @property {Uint32Array} nodeEnd first node behind the subtree
  * @property {Uint32Array} firstLocation of each node, and one more entry: the number of locations
- * @property {Column} locationThread
- * @property {Column} locationAllocator
- * @property {Column} locationTemporaryCount temporary allocations; zeros where they are not known
- * @property {Column} locationTemporaryBytes the same
+ */
+
+/**
+ * What a run held over time, by location.
+ *
+ * * Slices: S snapshots make S + 1; slice s lies between snapshot s - 1 and s
+ * * Ticks: slice s has tick 2s, up to and including its peak, and tick 2s + 1 after it
+ *
+ * @typedef {object} History
+ * @property {{aggregated?: boolean, peak_slice?: number, leaked_bytes: number, counts: {locations: number, snapshots: number}}} meta
  * @property {Float64Array} snapshotTime ms since the start
  * @property {Float64Array} snapshotRss bytes
  * @property {Float64Array} snapshotHeap bytes, at the end of the slice before it
@@ -78,6 +80,19 @@ export const FLAG_NATIVE = 4;
  * @property {Column} rowCount allocations
  * @property {Column} rowBytes
  */
+
+/**
+ * Threads, allocators and temporary allocations of the locations.
+ *
+ * @typedef {object} Locations
+ * @property {Meta} meta
+ * @property {Column} locationThread
+ * @property {Column} locationAllocator
+ * @property {Column} locationTemporaryCount temporary allocations; zeros where they are not known
+ * @property {Column} locationTemporaryBytes the same
+ */
+
+/** @typedef {Tree & History & Locations} Model a capture's profile as columns */
 
 /** Reads numbers one after another. Past the end come zeros, which `finish` turns into an error. */
 export class Reader {
@@ -166,6 +181,9 @@ export class Reader {
   }
 }
 
+/** @typedef {(tag: string) => Reader} Open opens a section */
+/** @typedef {{counts: {strings: number, frames: number, nodes: number}}} Counted */
+
 /**
  * Decodes all sections. Each is taken out of the map once read, so that its bytes can go.
  * @param {Meta} meta
@@ -174,27 +192,60 @@ export class Reader {
  * @returns {Promise<Model>}
  */
 export async function decodeModel(meta, sections, pause = async () => {}) {
-  /** @param {string} tag */
-  const open = (tag) => {
+  const open = openerOf(sections);
+  const tree = await decodeTree(meta, open, pause);
+  await pause();
+  const locations = decodeLocations(open('LOCS'), meta);
+  await pause();
+  const history = await decodeHistory(meta, open, '', pause);
+  await pause();
+  const [locationTemporaryCount, locationTemporaryBytes] = decodeSums(meta.temporary ? open : null, 'TEMP', meta.counts.locations);
+  return { ...tree, ...locations, ...history, locationTemporaryCount, locationTemporaryBytes, meta };
+}
+
+/**
+ * @param {Map<string, Uint8Array>} sections
+ * @returns {Open} takes out of the map what it opens
+ */
+export function openerOf(sections) {
+  return (tag) => {
     const bytes = sections.get(tag);
     if (bytes === undefined) throw new DamagedReport('section ' + tag + ' is missing');
     sections.delete(tag);
     return new Reader(bytes);
   };
+}
+
+/**
+ * Names, frames and nodes.
+ * @template {Counted} T
+ * @param {T} meta
+ * @param {Open} open
+ * @param {() => Promise<void>} pause
+ */
+export async function decodeTree(meta, open, pause) {
   if (!(meta.counts.nodes >= 1)) throw new DamagedReport('no root');
-  const snapshots = decodeSnapshots(open('SNAP'), meta.counts.snapshots);
-  if (meta.aggregated && snapshots.slicePeak[meta.peak_slice ?? -1] === undefined) throw new DamagedReport('no slice of the peak');
   const string = decodeStrings(open('STRS'), meta.counts.strings);
   const frames = decodeFrames(open('FRAM'), meta);
   await pause();
   const nodes = await decodeNodes(open('NODE'), meta, pause);
+  return { string, ...frames, ...nodes };
+}
+
+/**
+ * Curves and rows.
+ * @template {History['meta'] & {counts: {rows: number}}} T
+ * @param {T} meta
+ * @param {Open} open
+ * @param {string} side what the names of its sections end in
+ * @param {() => Promise<void>} pause
+ */
+export async function decodeHistory(meta, open, side, pause) {
+  const snapshots = decodeSnapshots(open('SNAP' + side), meta.counts.snapshots);
+  if (meta.aggregated && snapshots.slicePeak[meta.peak_slice ?? -1] === undefined) throw new DamagedReport('no slice of the peak');
   await pause();
-  const locations = decodeLocations(open('LOCS'), meta);
-  await pause();
-  const rows = await decodeRows(open('ROWS'), meta, pause);
-  await pause();
-  const temporaries = decodeTemporaries(meta.temporary ? open('TEMP') : null, meta.counts.locations);
-  return { meta, string, ...snapshots, ...frames, ...nodes, ...locations, ...rows, ...temporaries };
+  const rows = await decodeRows(open('ROWS' + side), meta, pause);
+  return { ...snapshots, ...rows };
 }
 
 /**
@@ -231,7 +282,7 @@ function decodeStrings(reader, count) {
 
 /**
  * @param {Reader} reader
- * @param {Meta} meta
+ * @param {Counted} meta
  */
 function decodeFrames(reader, meta) {
   const { frames, strings } = meta.counts;
@@ -247,7 +298,7 @@ function decodeFrames(reader, meta) {
 
 /**
  * @param {Reader} reader
- * @param {Meta} meta
+ * @param {Counted} meta
  * @param {() => Promise<void>} pause
  */
 async function decodeNodes(reader, meta, pause) {
@@ -293,7 +344,7 @@ function decodeLocations(reader, meta) {
 
 /**
  * @param {Reader} reader
- * @param {Meta} meta
+ * @param {{counts: {rows: number, locations: number, snapshots: number}}} meta
  * @param {() => Promise<void>} pause
  */
 async function decodeRows(reader, meta, pause) {
@@ -326,15 +377,20 @@ async function decodeRows(reader, meta, pause) {
 }
 
 /**
- * @param {Reader | null} reader null if temporary allocations are not known
+ * Sums of the whole run by location.
+ * @param {Open | null} open null if they are not known
+ * @param {string} tag
  * @param {number} locations
+ * @returns {[count: Column, bytes: Column]}
  */
-function decodeTemporaries(reader, locations) {
-  const column = () => (reader === null ? new Uint8Array(locations) : compact(reader.column(new Float64Array(locations))));
-  const locationTemporaryCount = column();
-  const locationTemporaryBytes = column();
-  reader?.finish('TEMP');
-  return { locationTemporaryCount, locationTemporaryBytes };
+export function decodeSums(open, tag, locations) {
+  if (open === null) return [new Uint8Array(locations), new Uint8Array(locations)];
+  const reader = open(tag);
+  const column = () => compact(reader.column(new Float64Array(locations)));
+  const count = column();
+  const bytes = column();
+  reader.finish(tag);
+  return [count, bytes];
 }
 
 /**

@@ -155,7 +155,7 @@ function below(bytes, peak, state) {
  * @param {TimeAxis} axis with more than one slice
  * @returns {{where: string, first: string, last: string}}
  */
-function sliceInWords(slice, axis) {
+export function sliceInWords(slice, axis) {
   const from = formatTime(axis.times[slice], 3);
   const to = formatTime(axis.times[slice + 1], 3);
   if (slice === 0) return { where: `between the start and the first sample at ${to}`, first: 'at the start', last: 'at that sample' };
@@ -182,11 +182,11 @@ function explainLeftOver(state, answer, axis) {
 }
 
 /**
- * @param {State} state
+ * @param {{lo: number, hi: number}} state
  * @param {TimeAxis} axis
  * @returns {string}
  */
-function rangeInWords(state, axis) {
+export function rangeInWords(state, axis) {
   const digits = timeDigits(axis.times[state.hi + 1] - axis.times[state.lo]);
   const from = formatTime(axis.times[state.lo], digits);
   const to = formatTime(axis.times[state.hi + 1], digits);
@@ -198,7 +198,7 @@ function rangeInWords(state, axis) {
  * @param {string} name
  * @param {import('./view.js').View} view
  * @param {number} v view node
- * @param {State} state
+ * @param {{units: import('./format.js').Units}} state
  * @returns {string}
  */
 export function describeNode(name, view, v, state) {

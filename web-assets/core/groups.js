@@ -1,7 +1,7 @@
 import { FLAG_NATIVE } from './decode.js';
 import { originOf } from './origin.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').Tree} Tree */
 /** @typedef {import('./origin.js').Origin} Origin */
 /** @typedef {'line' | 'function' | 'module' | 'package'} Group what counts as one frame */
 
@@ -10,7 +10,7 @@ export const GROUPS = /** @type {const} */ (['line', 'function', 'module', 'pack
 
 /** Tells which frames are one in a grouping. */
 export class FrameGroups {
-  /** @param {Model} model */
+  /** @param {Tree} model */
   constructor(model) {
     this.model = model;
     /** @type {Map<Group, Uint32Array>} */

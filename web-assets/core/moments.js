@@ -1,9 +1,9 @@
 import { argmax } from './columns.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').History} History */
 
 /**
- * @param {Model} model
+ * @param {History} model
  * @param {number} slice
  * @returns {number} the heap where a slice starts, in bytes
  */
@@ -12,7 +12,7 @@ export function heapBefore({ snapshotHeap }, slice) {
 }
 
 /**
- * @param {Model} model
+ * @param {History} model
  * @param {number} slice
  * @returns {number} the heap where a slice ends, in bytes
  */
@@ -21,7 +21,7 @@ export function heapAfter({ snapshotHeap, meta }, slice) {
 }
 
 /**
- * @param {Model} model
+ * @param {History} model
  * @returns {number} the slice over which the heap grew most; the first one of several
  */
 export function largestGrowth(model) {
@@ -29,7 +29,7 @@ export function largestGrowth(model) {
 }
 
 /**
- * @param {Model} model
+ * @param {History} model
  * @returns {number} the slice that ends where RSS was first highest
  */
 export function peakRss(model) {

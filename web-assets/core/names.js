@@ -1,7 +1,7 @@
 import { FLAG_NATIVE } from './decode.js';
 import { INSTALLED, NATIVE, OWN, STANDARD } from './origin.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').Tree} Tree */
 /** @typedef {import('./groups.js').FrameGroups} FrameGroups */
 /** @typedef {import('./groups.js').Group} Group */
 
@@ -13,7 +13,7 @@ const KINDS = { [OWN]: '', [INSTALLED]: 'installed package', [STANDARD]: 'standa
 /** Texts and hues of frames. */
 export class FrameNames {
   /**
-   * @param {Model} model
+   * @param {Tree} model
    * @param {FrameGroups} groups
    */
   constructor(model, groups) {

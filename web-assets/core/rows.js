@@ -1,7 +1,7 @@
 import { NEVER } from './decode.js';
 import { breather } from './timing.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').History} History */
 /** @typedef {{at: number, bytes: Float64Array, count: Float64Array}} Checkpoint sums over all rows alive at a tick */
 
 const CHECKPOINT_BYTES = 32 << 20;
@@ -14,7 +14,7 @@ const STEP_MS = 8;
  * `from..at` and end after `at`. Integers below 2^53, so adding and removing rows never drifts.
  */
 class Sums {
-  /** @param {Model} model */
+  /** @param {History} model */
   constructor(model) {
     const locations = model.meta.counts.locations;
     this.model = model;
@@ -110,7 +110,7 @@ class Sums {
 
 /** Answers both questions, "live at a peak" and "left over from a range", as sums per location. */
 export class RowStore {
-  /** @param {Model} model */
+  /** @param {History} model */
   constructor(model) {
     this.model = model;
     this.sums = new Sums(model);

@@ -1,6 +1,6 @@
 import { subtreeSum } from './values.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').Tree} Tree */
 /** @typedef {import('./shape.js').Shape} Shape */
 
 /**
@@ -23,7 +23,7 @@ export function compileQuery(query) {
 
 /** Frames that match the search field, and the bytes at or below them. */
 export class Search {
-  /** @param {Model} model */
+  /** @param {Tree} model */
   constructor(model) {
     this.model = model;
     this.query = '';

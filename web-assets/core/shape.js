@@ -1,6 +1,6 @@
 import { FLAG_IMPORT, FLAG_IRRELEVANT } from './decode.js';
 
-/** @typedef {import('./decode.js').Model} Model */
+/** @typedef {import('./decode.js').Tree} Tree */
 /** @typedef {import('./groups.js').FrameGroups} FrameGroups */
 /** @typedef {import('./groups.js').Group} Group */
 
@@ -17,7 +17,7 @@ import { FLAG_IMPORT, FLAG_IRRELEVANT } from './decode.js';
 /** Which frames of the call tree are visible, and which are one. */
 export class Shape {
   /**
-   * @param {Model} model
+   * @param {Tree} model
    * @param {FrameGroups} groups
    * @param {ShapeOptions} options
    */

@@ -39,7 +39,7 @@ export class Values {
 }
 
 /**
- * @param {import('./decode.js').Model} model
+ * @param {import('./decode.js').Tree} model
  * @param {number} node base node
  * @param {Float64Array} sum a running sum over the locations
  * @returns {number} what the node and all below it hold

@@ -13,17 +13,19 @@ export class Brush {
   /**
    * @param {TimeAxis} axis
    * @param {(lo: number, hi: number, settled: boolean) => void} onRange
+   * @param {string} [id] of the track
    */
-  constructor(axis, onRange) {
+  constructor(axis, onRange, id = 'brush-track') {
     this.axis = axis;
     this.onRange = onRange;
-    this.track = byId('brush-track');
-    this.window = byId('brush-window');
-    this.start = byId('brush-start');
-    this.end = byId('brush-end');
-    this.before = byId('veil-start');
-    this.behind = byId('veil-end');
-    this.mark = byId('peak-slice');
+    this.track = byId(id);
+    const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (this.track.querySelector('.' + name));
+    this.window = part('brush-window');
+    this.start = part('brush-start');
+    this.end = part('brush-end');
+    this.before = part('veil-start');
+    this.behind = part('veil-end');
+    this.mark = part('peak-slice');
     this.lo = 0;
     this.hi = axis.slices - 1;
     /** @type {Drag | null} */

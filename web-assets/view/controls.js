@@ -1,6 +1,8 @@
 import { largestGrowth, peakRss } from '../core/moments.js';
-import { all, byId, make, press, setAria, setText } from './dom.js';
-import { darkMedia } from './palette.js';
+import { all, byId, make, press, setAria } from './dom.js';
+import { connectMenus } from './menus.js';
+import { connectSearch } from './search_field.js';
+import { connectTheme } from './theme.js';
 
 /** @typedef {import('../core/state.js').State} State */
 /** @typedef {import('./page.js').Page} Page */
@@ -105,47 +107,6 @@ function addChoices(page, key, choices) {
 }
 
 /** @param {Page} page */
-function connectSearch(page) {
-  const search = inputById('search');
-  search.addEventListener('input', () => page.change({ query: search.value }));
-  search.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter') return;
-    event.preventDefault();
-    page.stepper.step(event.shiftKey ? -1 : 1);
-  });
-  byId('search-next').addEventListener('click', () => page.stepper.step(1));
-  byId('search-previous').addEventListener('click', () => page.stepper.step(-1));
-  document.addEventListener('keydown', (event) => {
-    const { target } = event;
-    const typing = target instanceof HTMLInputElement && target.type === 'search';
-    const isOpen = document.querySelector('dialog[open]') !== null;
-    if (isOpen || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === '/' && !typing) {
-      event.preventDefault();
-      search.focus();
-      search.select();
-    } else if (event.key === '?' && !typing) showHelp();
-    else if (event.key === 'Escape') goBack(page, typing);
-  });
-}
-
-/**
- * Undoes the latest of: an open menu, search, zoom, chosen function.
- * @param {Page} page
- * @param {boolean} typing
- */
-function goBack(page, typing) {
-  const { state } = page;
-  const menu = /** @type {HTMLDetailsElement | null} */ (document.querySelector('details.menu[open]'));
-  if (menu !== null) {
-    menu.open = false;
-    /** @type {HTMLElement} */ (menu.firstElementChild).focus();
-  } else if (state.query !== '' && (typing || page.main.zoom === 0)) page.change({ query: '' });
-  else if (page.main.zoom !== 0) page.zoomTo(page.main, 0);
-  else if (state.selected > 0) page.select(0);
-}
-
-/** @param {Page} page */
 function connectLegend(page) {
   const { shown } = page.timeline;
   for (const button of all('[data-series]')) {
@@ -156,48 +117,6 @@ function connectLegend(page) {
       page.drawTimeline();
     });
   }
-}
-
-/** @param {Page} page */
-function connectTheme(page) {
-  const media = darkMedia();
-  const button = byId('theme');
-  const isDark = () => matchMedia(media.mediaText).matches;
-  const name = () => setText(button, isDark() ? 'Light theme' : 'Dark theme');
-  /** @param {string} text */
-  const show = (text) => {
-    media.mediaText = text;
-    name();
-    page.redraw();
-  };
-  name();
-  button.addEventListener('click', () => show(isDark() ? 'not all' : 'all'));
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(media.mediaText));
-  // Paper is white.
-  let chosen = '';
-  window.addEventListener('beforeprint', () => {
-    chosen = media.mediaText;
-    show('not all');
-  });
-  window.addEventListener('afterprint', () => show(chosen));
-}
-
-/** Menus close when something else is used; help is a dialog. */
-function connectMenus() {
-  const menus = /** @type {HTMLDetailsElement[]} */ (all('details.menu'));
-  document.addEventListener('pointerdown', (event) => {
-    for (const menu of menus) if (!menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
-  });
-  for (const menu of menus) {
-    menu.addEventListener('focusout', (event) => {
-      if (event.relatedTarget !== null && !menu.contains(/** @type {Node} */ (event.relatedTarget))) menu.open = false;
-    });
-  }
-  byId('help-button').addEventListener('click', showHelp);
-}
-
-function showHelp() {
-  /** @type {HTMLDialogElement} */ (byId('help')).showModal();
 }
 
 /**

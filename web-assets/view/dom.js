@@ -73,3 +73,8 @@ export function fitCanvas(canvas, width, height) {
   if (canvas.height !== h) canvas.height = h;
   return ratio;
 }
+
+/** @returns {Promise<void>} resolves after the next frame */
+export function nextFrame() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
+}

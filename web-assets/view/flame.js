@@ -137,11 +137,8 @@ export class FlameGraph {
    */
   paintRow(picture, palette, level, ratio) {
     const { layout, words } = this;
-    const { width, height } = this.pixels;
-    const scrolled = Math.round(this.scroller.scrollTop * ratio);
-    const rowTop = this.top(level);
-    const top = Math.max(0, Math.round(rowTop * ratio) - scrolled);
-    const bottom = Math.min(height, Math.round((rowTop + ROW - 1) * ratio) - scrolled);
+    const { width } = this.pixels;
+    const [top, bottom] = this.scanlines(level, ratio);
     if (bottom <= top) return;
     for (let i = layout.first[level], end = layout.first[level + 1]; i < end; i++) {
       const [left, right] = this.extent(i, ratio);
@@ -153,6 +150,17 @@ export class FlameGraph {
     }
     for (let y = top + 1; y < bottom; y++) words.copyWithin(y * width, top * width, (top + 1) * width);
     if (picture.match !== null) this.underline(picture, palette, level, ratio, bottom);
+  }
+
+  /**
+   * @param {number} level
+   * @param {number} ratio
+   * @returns {[number, number]} the first device pixel from the top that a row of frames has, and the one behind its last
+   */
+  scanlines(level, ratio) {
+    const scrolled = Math.round(this.scroller.scrollTop * ratio);
+    const top = this.top(level);
+    return [Math.max(0, Math.round(top * ratio) - scrolled), Math.min(this.pixels.height, Math.round((top + ROW - 1) * ratio) - scrolled)];
   }
 
   /**

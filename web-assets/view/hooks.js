@@ -1,3 +1,5 @@
+import { nextFrame } from './dom.js';
+
 /** @typedef {import('../core/state.js').Mode} Mode */
 /** @typedef {import('./page.js').Page} Page */
 
@@ -56,9 +58,4 @@ export function installHooks(page) {
     rootBytes: () => page.answer.mainView.bytes(0),
   };
   Object.assign(window, { memreport: hooks });
-}
-
-/** @returns {Promise<void>} resolves after the next frame */
-export function nextFrame() {
-  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
 }

@@ -1,17 +1,18 @@
 import { ROW } from './flame.js';
-import { Tooltip } from './tooltip.js';
 
 /** @typedef {import('../core/view.js').View} View */
-/** @typedef {import('./page.js').Page} Page */
+/** @typedef {import('./graph_page.js').GraphPage<any>} Page */
 /** @typedef {import('./pane.js').Pane} Pane */
+/** @typedef {import('./tipbox.js').TipBox & {fill(pane: Pane, v: number): void}} Tooltip */
 
 /**
  * Connects pointer and keyboard with the flame graphs.
  * @param {Page} page
+ * @param {Pane[]} panes
+ * @param {Tooltip} tip
  */
-export function navigateGraphs(page) {
-  const tip = new Tooltip(page);
-  for (const pane of [page.main, page.callers]) {
+export function navigateGraphs(page, panes, tip) {
+  for (const pane of panes) {
     followPointer(page, pane, tip);
     followKeys(page, pane, tip);
     pane.tree.addEventListener('blur', () => tip.hide());

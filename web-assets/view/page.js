@@ -1,7 +1,5 @@
 import { TimeAxis } from '../core/axis.js';
 import { question } from '../core/explain.js';
-import { FrameNames } from '../core/names.js';
-import { Search } from '../core/search.js';
 import { seriesOf } from '../core/series.js';
 import { fromHash, limitsOf, toHash } from '../core/state.js';
 import { timed } from '../core/timing.js';
@@ -9,9 +7,10 @@ import { Brush } from './brush.js';
 import { Curves } from './curves.js';
 import { all, byId, setAria, setText } from './dom.js';
 import { showFacts, showWarnings } from './facts.js';
+import { GraphPage } from './graph_page.js';
+import { closeMenu } from './menus.js';
 import { readPalette } from './palette.js';
 import { Pane } from './pane.js';
-import { Stepper } from './stepper.js';
 import { FunctionTable } from './table.js';
 import { Timeline } from './timeline.js';
 import { Words } from './words.js';
@@ -21,43 +20,35 @@ import { Words } from './words.js';
 /** @typedef {import('../core/state.js').Mode} Mode */
 /** @typedef {import('../core/state.js').State} State */
 
-// Browsers limit how often the address may change.
-const SAVE_DELAY_MS = 200;
-
 /** @type {Record<Mode, string>} */
 const ROOT_LABELS = { peak: 'all memory at the peak', leaks: 'all memory left over', temporary: 'all temporary allocations' };
 
-/** The open report: what the reader chose, the answer to it, and the parts of the page that show it. */
-export class Page {
+/**
+ * The open report: what the reader chose, the answer to it, and the parts of the page that show it.
+ * @extends {GraphPage<State>}
+ */
+export class Page extends GraphPage {
   /**
    * @param {Model} model
    * @param {Answer} answer
    */
   constructor(model, answer) {
     const { meta } = model;
+    const limits = limitsOf(meta);
+    super(model, answer.groups, fromHash(location.hash, limits), (names) => new Pane(byId('tree'), names));
     this.model = model;
-    this.limits = limitsOf(meta);
-    this.state = fromHash(location.hash, this.limits);
+    this.limits = limits;
     this.axis = new TimeAxis(model.snapshotTime, meta.end_ms - meta.start_ms);
     this.answer = answer;
-    this.search = new Search(model);
-    this.names = new FrameNames(model, this.answer.groups);
     this.timeline = new Timeline(/** @type {HTMLCanvasElement} */ (document.querySelector('#timeline canvas')), model, this.axis);
     this.brush = new Brush(this.axis, (lo, hi, settled) => this.moveRange(lo, hi, settled));
-    this.main = new Pane(byId('tree'), this.names);
     this.callers = new Pane(byId('callers'), this.names);
     this.words = new Words(this);
-    this.stepper = new Stepper(this);
     this.functions = new FunctionTable(this);
     this.curves = new Curves(this);
     this.palette = readPalette();
-    this.framePending = false;
-    this.settledPending = false;
-    this.saveTimer = 0;
     /** How many series are being computed. */
     this.seriesPending = 0;
-    /** @type {(() => void)[]} called after every change of the state */
-    this.listeners = [];
     this.hideWhatIsMissing();
     showWarnings(meta.warnings);
   }
@@ -122,14 +113,7 @@ export class Page {
   moveRange(lo, hi, settled) {
     this.state.lo = lo;
     this.state.hi = hi;
-    this.settledPending = this.settledPending || settled;
-    if (this.framePending) return;
-    this.framePending = true;
-    requestAnimationFrame(() => {
-      const done = this.settledPending;
-      this.framePending = this.settledPending = false;
-      this.refresh(done);
-    });
+    this.refreshSoon(settled);
   }
 
   /**
@@ -164,43 +148,11 @@ export class Page {
    * @param {number} v view node
    */
   zoomTo(pane, v) {
-    if (pane === this.main) {
-      this.state.zoom = this.answer.mainView.framesTo(v);
-      pane.focus = v;
-      this.refresh(true);
-    } else {
-      pane.zoomTo(v);
-      this.drawGraphs(true);
-      this.announce();
-    }
-    pane.graph.reveal(this.depth(pane, v));
-  }
-
-  /**
-   * Moves the focus. A frame that is not laid out, since it is too thin or outside the zoomed one, is brought into sight.
-   * @param {Pane} pane
-   * @param {number} v view node
-   */
-  focusOn(pane, v) {
-    const { graph, focusFrame, view } = pane;
-    pane.focus = v;
-    if (view !== null && !graph.outline(focusFrame, v)) {
-      this.zoomTo(pane, Math.max(0, view.parent[v]));
-      pane.focus = v;
-      // Among thousands of siblings it can still be too thin.
-      if (!graph.outline(focusFrame, v)) this.zoomTo(pane, v);
-    }
-    graph.reveal(this.depth(pane, v));
+    if (pane === this.main) return super.zoomTo(pane, v);
+    pane.zoomTo(v);
+    this.drawGraphs(true);
     this.announce();
-  }
-
-  /**
-   * @param {Pane} pane
-   * @param {number} v view node
-   * @returns {number}
-   */
-  depth(pane, v) {
-    return pane.view === null ? 0 : pane.view.depth[v];
+    pane.graph.reveal(this.depth(pane, v));
   }
 
   /**
@@ -281,12 +233,23 @@ export class Page {
     return !this.framePending && this.saveTimer === 0 && this.seriesPending === 0 && this.functions.isSettled;
   }
 
-  saveAddress() {
-    clearTimeout(this.saveTimer);
-    this.saveTimer = window.setTimeout(() => {
-      this.saveTimer = 0;
-      const hash = toHash(this.state, this.limits);
-      if (hash !== location.hash) history.replaceState(null, '', location.href.split('#')[0] + hash);
-    }, SAVE_DELAY_MS);
+  matched() {
+    return this.words.matched();
+  }
+
+  hash() {
+    return toHash(this.state, this.limits);
+  }
+
+  /**
+   * Undoes the latest of: an open menu, search, zoom, chosen function.
+   * @param {boolean} typing
+   */
+  goBack(typing) {
+    const { state, main } = this;
+    if (closeMenu()) return;
+    if (state.query !== '' && (typing || main.zoom === 0)) this.change({ query: '' });
+    else if (main.zoom !== 0) this.zoomTo(main, 0);
+    else if (state.selected > 0) this.select(0);
   }
 }

@@ -5,7 +5,8 @@ import { FlameGraph } from './flame.js';
 import { showTreeItems } from './treeitems.js';
 
 /** @typedef {import('../core/names.js').FrameNames} FrameNames */
-/** @typedef {import('../core/state.js').State} State */
+/** @typedef {import('../core/format.js').Units} Units */
+/** @typedef {{units: Units, metric: import('../core/values.js').Metric, direction?: import('../core/state.js').Direction}} PaneState */
 /** @typedef {import('../core/view.js').View} View */
 /** @typedef {import('./palette.js').Palette} Palette */
 
@@ -14,11 +15,12 @@ export class Pane {
   /**
    * @param {HTMLElement} tree
    * @param {FrameNames} names
+   * @param {FlameGraph} [graph]
    */
-  constructor(tree, names) {
+  constructor(tree, names, graph = new FlameGraph(tree, names)) {
     this.tree = tree;
     this.names = names;
-    this.graph = new FlameGraph(tree, names);
+    this.graph = graph;
     this.hoverFrame = /** @type {HTMLElement} */ (tree.querySelector('.hover-frame'));
     this.focusFrame = /** @type {HTMLElement} */ (tree.querySelector('.focus-frame'));
     /** @type {View | null} */
@@ -49,7 +51,7 @@ export class Pane {
 
   /**
    * @param {Palette} palette
-   * @param {State} state
+   * @param {PaneState} state
    * @param {Uint8Array | null} match
    * @param {string} rootLabel
    * @param {boolean} rootAtBottom
@@ -61,7 +63,7 @@ export class Pane {
     const turned = graph.picture !== null && graph.picture.rootAtBottom !== rootAtBottom;
     this.rootLabel = rootLabel;
     graph.palette = palette;
-    graph.draw({ view, zoom: this.zoom, rootAtBottom, match, rootLabel, sizeOf: (v) => sizeInWords(view, v, state) }, settled);
+    graph.draw({ view, zoom: this.zoom, rootAtBottom, match, rootLabel, sizeOf: (v) => this.sizeOf(view, v, state) }, settled);
     if (turned) graph.showRoot();
     graph.outline(this.hoverFrame, -1);
     graph.outline(this.focusFrame, this.focus);
@@ -83,24 +85,43 @@ export class Pane {
 
   /**
    * Tells assistive technology where the focus is.
-   * @param {State} state
+   * @param {PaneState} state
    */
   announce(state) {
     const { view, tree, focus } = this;
     if (view === null) return;
-    showTreeItems(tree, view, focus, (v) => describeNode(this.fullName(v), view, v, state));
-    const label = (view.rootFrame === 0 ? 'Flame graph, ' + state.direction + ' first' : 'Flame graph of ' + this.rootLabel) + '. Arrow keys move, Enter zooms, Escape zooms out.';
+    showTreeItems(tree, view, focus, (v) => this.describeNode(view, v, state));
+    const label = this.title(view, state) + '. Arrow keys move, Enter zooms, Escape zooms out.';
     if (label !== this.describe) setAria(tree, { label });
     this.describe = label;
   }
-}
 
-/**
- * @param {View} view
- * @param {number} v view node
- * @param {State} state
- * @returns {string} what the width of a node stands for
- */
-function sizeInWords(view, v, state) {
-  return state.metric === 'bytes' ? formatBytes(view.bytes(v), state.units) : formatNumberOf(view.count(v), 'allocation');
+  /**
+   * @param {View} view
+   * @param {PaneState} state
+   * @returns {string} what the graph is
+   */
+  title(view, state) {
+    return view.rootFrame === 0 ? 'Flame graph, ' + state.direction + ' first' : 'Flame graph of ' + this.rootLabel;
+  }
+
+  /**
+   * @param {View} view
+   * @param {number} v view node
+   * @param {PaneState} state
+   * @returns {string} a view node in one sentence, for those who cannot see the picture
+   */
+  describeNode(view, v, state) {
+    return describeNode(this.fullName(v), view, v, state);
+  }
+
+  /**
+   * @param {View} view
+   * @param {number} v view node
+   * @param {PaneState} state
+   * @returns {string} what the width of a node stands for
+   */
+  sizeOf(view, v, state) {
+    return state.metric === 'bytes' ? formatBytes(view.bytes(v), state.units) : formatNumberOf(view.count(v), 'allocation');
+  }
 }

@@ -3,7 +3,7 @@ import { FlameLayout } from '../core/layout.js';
 import { byId, setText } from './dom.js';
 
 /** @typedef {import('../core/view.js').View} View */
-/** @typedef {import('./page.js').Page} Page */
+/** @typedef {import('./graph_page.js').GraphPage<any>} Page */
 
 /** Goes through the frames that the search found. */
 export class Stepper {
@@ -25,7 +25,7 @@ export class Stepper {
    * @param {1 | -1} by
    */
   step(by) {
-    const { main, search, words } = this.page;
+    const { main, search } = this.page;
     if (main.view === null || search.match === null) return;
     if (this.found.length === 0) {
       this.found = this.findLargest(main.view);
@@ -39,7 +39,7 @@ export class Stepper {
     // Zooming asks anew, but finds the same.
     this.found = found;
     main.tree.classList.add('stepping');
-    setText(byId('hit'), `${formatCount(this.at + 1)} of ${formatCount(n)}: ${words.matched()}`);
+    setText(byId('hit'), `${formatCount(this.at + 1)} of ${formatCount(n)}: ${this.page.matched()}`);
   }
 
   /**
