@@ -47,7 +47,7 @@ import { GROUPS } from './groups.js';
 /** @type {Record<'hideIrrelevant' | 'foldImports' | 'collapse' | 'rootAtBottom' | 'stacked', number>} */
 const FLAGS = { hideIrrelevant: 1, foldImports: 2, collapse: 4, rootAtBottom: 8, stacked: 16 };
 // Longer paths come from runaway recursion; a link with thousands of numbers is of no use.
-const MAX_ZOOM = 500;
+export const MAX_ZOOM = 500;
 
 /**
  * What a state of this capture must fit. Sums alone have no ranges; nor is there one without a single snapshot.
@@ -127,12 +127,8 @@ export function toHash(state, limits) {
 export function fromHash(hash, limits) {
   const state = defaultState(limits);
   const params = new URLSearchParams(hash.replace(/^#/, ''));
-  const range = /^(\d{1,9})-(\d{1,9})$/.exec(params.get('r') ?? '');
-  if (range !== null) {
-    const lo = Number(range[1]);
-    const hi = Number(range[2]);
-    if (lo <= hi && hi < limits.slices && !limits.wholeRun) Object.assign(state, { lo, hi });
-  }
+  const range = rangeIn(params.get('r'), limits.slices);
+  if (range !== null && !limits.wholeRun) [state.lo, state.hi] = range;
   state.mode = oneOf(params.get('m'), limits.temporary ? ['peak', 'leaks', 'temporary'] : ['peak', 'leaks'], state.mode);
   state.metric = oneOf(params.get('w'), ['bytes', 'count'], state.metric);
   state.direction = oneOf(params.get('v'), ['callers', 'allocators'], state.direction);
@@ -143,11 +139,7 @@ export function fromHash(hash, limits) {
   state.allocator = indexBelow(params.get('a'), limits.allocators, -1);
   state.selected = indexBelow(params.get('f'), limits.frames, 0);
   state.query = params.get('q') ?? '';
-  const zoom = params.get('z') ?? '';
-  if (/^\d{1,9}(\.\d{1,9})*$/.test(zoom)) {
-    const frames = zoom.split('.').map(Number);
-    if (frames.every((f) => f < limits.frames)) state.zoom = frames;
-  }
+  state.zoom = framesIn(params.get('z'), limits.frames);
   state.units = oneOf(params.get('u'), ['iec', 'si'], state.units);
   return state;
 }
@@ -165,13 +157,37 @@ function flagBits() {
 }
 
 /**
+ * @param {string | null} text
+ * @param {number} slices
+ * @returns {[lo: number, hi: number] | null}
+ */
+export function rangeIn(text, slices) {
+  const range = /^(\d{1,9})-(\d{1,9})$/.exec(text ?? '');
+  if (range === null) return null;
+  const lo = Number(range[1]);
+  const hi = Number(range[2]);
+  return lo <= hi && hi < slices ? [lo, hi] : null;
+}
+
+/**
+ * @param {string | null} text
+ * @param {number} limit
+ * @returns {number[]} a path of frames
+ */
+export function framesIn(text, limit) {
+  if (text === null || !/^\d{1,9}(\.\d{1,9})*$/.test(text)) return [];
+  const frames = text.split('.').map(Number);
+  return frames.every((f) => f < limit) ? frames : [];
+}
+
+/**
  * @template {string} T
  * @param {string | null} value
  * @param {readonly T[]} known
  * @param {T} usual
  * @returns {T}
  */
-function oneOf(value, known, usual) {
+export function oneOf(value, known, usual) {
   return known.find((k) => k === value) ?? usual;
 }
 
@@ -181,6 +197,6 @@ function oneOf(value, known, usual) {
  * @param {number} usual
  * @returns {number}
  */
-function indexBelow(text, limit, usual) {
+export function indexBelow(text, limit, usual) {
   return text !== null && /^\d{1,9}$/.test(text) && Number(text) < limit ? Number(text) : usual;
 }

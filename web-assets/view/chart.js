@@ -17,9 +17,15 @@ export const MIN_SPIKE = 2;
 
 /** A plot of bytes over time. */
 export class Chart {
-  /** @param {HTMLCanvasElement} canvas */
-  constructor(canvas) {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} [top] room above the plot in CSS pixels
+   * @param {number} [bottom] room below it
+   */
+  constructor(canvas, top = TOP, bottom = BOTTOM) {
     this.canvas = canvas;
+    this.top = top;
+    this.bottom = bottom;
     this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
     this.width = 0;
     this.height = 0;
@@ -37,7 +43,7 @@ export class Chart {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
     this.width = Math.max(1, canvas.clientWidth - LEFT - RIGHT);
-    this.height = canvas.clientHeight - TOP - BOTTOM;
+    this.height = canvas.clientHeight - this.top - this.bottom;
     this.max = 1.05 * largest;
     return ratio;
   }
@@ -47,7 +53,7 @@ export class Chart {
    * @returns {number}
    */
   y(bytes) {
-    return TOP + this.height * (1 - bytes / this.max);
+    return this.top + this.height * (1 - bytes / this.max);
   }
 
   /**
@@ -74,9 +80,9 @@ export class Chart {
     context.textAlign = 'center';
     for (const { at, text } of ticks) {
       const x = Math.round(LEFT + width * at) + 0.5;
-      context.moveTo(x, TOP + this.height);
-      context.lineTo(x, TOP + this.height + 4);
-      context.fillText(text, x, TOP + this.height + 13);
+      context.moveTo(x, this.top + this.height);
+      context.lineTo(x, this.top + this.height + 4);
+      context.fillText(text, x, this.top + this.height + 13);
     }
     context.stroke();
   }

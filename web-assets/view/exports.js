@@ -1,4 +1,6 @@
+import { csvText } from '../core/csv.js';
 import { byId } from './dom.js';
+import { saveAs } from './download.js';
 import { ROW } from './flame.js';
 
 /** @typedef {import('./page.js').Page} Page */
@@ -27,11 +29,7 @@ export function connectExports(page) {
  * @param {Blob} blob
  */
 function save(page, ending, blob) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = `memreport-${page.model.meta.pid}-${page.state.mode}.${ending}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  saveAs(`memreport-${page.model.meta.pid}-${page.state.mode}.${ending}`, blob);
 }
 
 /**
@@ -150,14 +148,5 @@ export function functionsCsv(page) {
     return [row.ownBytes, row.bytes, row.ownCount, row.count, title, file];
   });
   const head = ['own_bytes', 'bytes_with_callees', 'own_allocations', 'allocations_with_callees', group, 'file'];
-  return [head, ...lines].map((line) => line.map(csvField).join(',') + '\r\n').join('');
-}
-
-/**
- * @param {string | number} value
- * @returns {string}
- */
-function csvField(value) {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  return csvText([head, ...lines]);
 }

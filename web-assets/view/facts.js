@@ -88,7 +88,7 @@ function fact(name, value, title) {
  * @param {number} ms since the epoch
  * @returns {string} '' if it is no date
  */
-function startInWords(ms) {
+export function startInWords(ms) {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
 }

@@ -1,5 +1,4 @@
 import { FlameLayout, SLIVER } from '../core/layout.js';
-import { HUES } from '../core/names.js';
 import { timed } from '../core/timing.js';
 import { fitCanvas } from './dom.js';
 
@@ -17,6 +16,7 @@ import { fitCanvas } from './dom.js';
  * @property {Uint8Array | null} match
  * @property {string} rootLabel
  * @property {(v: number) => string} sizeOf what a view node holds, in words
+ * @property {import('../core/values.js').Metric} metric what that is
  */
 
 /** Height of a row of frames in CSS pixels, with the gap below it. */
@@ -27,7 +27,6 @@ const MIN_LABEL = 3;
 // Width of the darker edge of native frames, and of the narrowest frame that has one.
 const EDGE = 2;
 const MIN_EDGED = 6;
-const EDGE_FILL = 4 * HUES;
 
 /**
  * A flame graph. The canvas is only as large as the visible part and sticks to the top of `scroller`; the space it
@@ -146,7 +145,7 @@ export class FlameGraph {
       const fills = this.faded(picture, i) ? palette.faded : palette.fills;
       words.fill(this.colour(picture, palette, v, fills), top * width + left, top * width + right);
       if (v <= 0 || layout.width[i] < MIN_EDGED || !this.names.isNative(picture.view.frame[v])) continue;
-      words.fill(fills[EDGE_FILL], top * width + left, top * width + left + Math.round(EDGE * ratio));
+      words.fill(fills[fills.length - 1], top * width + left, top * width + left + Math.round(EDGE * ratio));
     }
     for (let y = top + 1; y < bottom; y++) words.copyWithin(y * width, top * width, (top + 1) * width);
     if (picture.match !== null) this.underline(picture, palette, level, ratio, bottom);

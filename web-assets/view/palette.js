@@ -9,8 +9,8 @@ import { HUES } from '../core/names.js';
  * @property {number} root a pixel
  * @property {number} match a pixel
  * @property {number} matchEdge a pixel
- * @property {number[]} fills a pixel for each hue of each origin (see `FrameNames.shade`), then one for the edge of
- *   native frames
+ * @property {number[]} fills a pixel for each shade of frames (see `FrameNames.shade`), then one for the edge of native
+ *   frames
  * @property {number[]} faded the same, for frames that a search did not find
  * @property {(shade: number) => string} cssFill the same for style and SVG
  * @property {string[]} layers colours of the functions that the chart stacks, then of all others
@@ -25,15 +25,29 @@ const CHROMA = [1, 0.62, 0.26, 0.24];
 
 /** @returns {Palette} */
 export function readPalette() {
-  const style = getComputedStyle(document.documentElement);
-  /** @param {string} name */
-  const css = (name) => style.getPropertyValue(name).trim();
+  const css = cssReader();
   const lightness = Number(css('--frame-lightness'));
   const chroma = Number(css('--frame-chroma'));
-  const background = parseHex(css('--bg'));
   const colours = Array.from({ length: CHROMA.length * HUES }, (_, i) => oklchToRgb(lightness, chroma * CHROMA[Math.floor(i / HUES)], (i * 360) / HUES));
-  colours.push(parseHex(css('--native-edge')));
   const layers = Array.from({ length: LAYERS }, (_, i) => oklchToRgb(Number(css('--layer-lightness')), 0.11, 250 + (i * 360 * 3) / LAYERS));
+  return paletteOf(css, colours, [...layers.map(hex), css('--layer-rest')]);
+}
+
+/** @returns {(name: string) => string} reads custom properties of the theme that is on now */
+export function cssReader() {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => style.getPropertyValue(name).trim();
+}
+
+/**
+ * @param {(name: string) => string} css
+ * @param {number[][]} frames colours of frames
+ * @param {string[]} [layers]
+ * @returns {Palette}
+ */
+export function paletteOf(css, frames, layers = []) {
+  const background = parseHex(css('--bg'));
+  const colours = [...frames, parseHex(css('--native-edge'))];
   return {
     css,
     background: pixel(background),
@@ -43,14 +57,14 @@ export function readPalette() {
     fills: colours.map(pixel),
     faded: colours.map((rgb) => pixel(rgb.map((v, k) => Math.round(0.45 * v + 0.55 * background[k])))),
     cssFill: (shade) => hex(colours[shade]),
-    layers: [...layers.map(hex), css('--layer-rest')],
+    layers,
   };
 }
 
-/** @returns {MediaList} when the dark theme is on: the style sheet's first rule that depends on a medium is that theme */
+/** @returns {MediaList[]} when the dark theme is on: of each of the style sheet's rules that make it */
 export function darkMedia() {
-  const rules = Array.from(document.styleSheets[0].cssRules);
-  return /** @type {CSSMediaRule} */ (rules.find((rule) => rule instanceof CSSMediaRule)).media;
+  const rules = Array.from(document.styleSheets[0].cssRules).filter((rule) => rule instanceof CSSMediaRule);
+  return rules.map((rule) => rule.media).filter((media) => media.mediaText.includes('color-scheme'));
 }
 
 /**
@@ -84,7 +98,7 @@ function parseHex(hex) {
  * @param {number} hue degrees
  * @returns {number[]} 0..255
  */
-function oklchToRgb(lightness, chroma, hue) {
+export function oklchToRgb(lightness, chroma, hue) {
   const a = chroma * Math.cos((hue * Math.PI) / 180);
   const b = chroma * Math.sin((hue * Math.PI) / 180);
   const l = Math.pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);

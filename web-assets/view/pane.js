@@ -63,7 +63,7 @@ export class Pane {
     const turned = graph.picture !== null && graph.picture.rootAtBottom !== rootAtBottom;
     this.rootLabel = rootLabel;
     graph.palette = palette;
-    graph.draw({ view, zoom: this.zoom, rootAtBottom, match, rootLabel, sizeOf: (v) => this.sizeOf(view, v, state) }, settled);
+    graph.draw({ view, metric: state.metric, zoom: this.zoom, rootAtBottom, match, rootLabel, sizeOf: (v) => this.sizeOf(view, v, state) }, settled);
     if (turned) graph.showRoot();
     graph.outline(this.hoverFrame, -1);
     graph.outline(this.focusFrame, this.focus);

@@ -6,13 +6,14 @@ import { darkMedia } from './palette.js';
  * @param {{redraw: () => void}} page
  */
 export function connectTheme(page) {
-  const media = darkMedia();
+  const rules = darkMedia();
+  const [media] = rules;
   const button = byId('theme');
   const isDark = () => matchMedia(media.mediaText).matches;
   const name = () => setText(button, isDark() ? 'Light theme' : 'Dark theme');
   /** @param {string} text */
   const show = (text) => {
-    media.mediaText = text;
+    for (const rule of rules) rule.mediaText = text;
     name();
     page.redraw();
   };
