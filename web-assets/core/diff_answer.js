@@ -13,7 +13,8 @@ import { Values } from './values.js';
 /** @typedef {import('./diff_state.js').DiffState} DiffState */
 /** @typedef {import('./diff_state.js').Range} Range */
 /** @typedef {import('./diff_state.js').Width} Width */
-/** @typedef {[base: number, next: number]} Pair of base and new */
+/** @typedef {import('./diff_view.js').Pair} Pair */
+/** @typedef {Pick<DiffState, 'hideIrrelevant' | 'foldImports'>} Shown which frames can be seen */
 
 /**
  * What a function has in base and in new.
@@ -47,12 +48,13 @@ export class DiffAnswer {
     this.setWidths(null, 'bytes', 'larger');
     /** Running sum over the nodes by which siblings are ordered; it does not depend on the ranges. */
     this.order = this.widths.sumBytes.slice();
-    this.view = this.viewFor(true);
-    this.tableShape = this.shapeFor(true, 'function');
+    const usual = { hideIrrelevant: true, foldImports: false };
+    this.view = this.viewFor(usual);
+    this.tableShape = this.shapeFor(usual, 'function');
   }
 
   /** @param {DiffState} state */
-  ask({ mode, ranges, hideIrrelevant, metric, width }) {
+  ask({ mode, ranges, metric, width, ...shown }) {
     const { sides } = this.model;
     this.slices = [-1, -1];
     timed('query', () => {
@@ -61,7 +63,7 @@ export class DiffAnswer {
     });
     timed('values', () => {
       this.setValues(mode === 'temporary' || mode === 'made' ? sides.map((side) => side[mode]) : this.stores);
-      this.view = this.viewFor(hideIrrelevant);
+      this.view = this.viewFor(shown);
       this.setWidths(this.view.shape, metric, width);
       this.view.setSides(this.values, this.widths);
     });
@@ -103,26 +105,26 @@ export class DiffAnswer {
   }
 
   /**
-   * @param {boolean} hideIrrelevant
+   * @param {Shown} shown
    * @returns {DiffView}
    */
-  viewFor(hideIrrelevant) {
-    const key = String(hideIrrelevant);
+  viewFor(shown) {
+    const key = [shown.hideIrrelevant, shown.foldImports].join();
     let view = this.views.get(key);
     if (view === undefined) {
-      view = new DiffView(this.shapeFor(hideIrrelevant, 'line'), this.order);
+      view = new DiffView(this.shapeFor(shown, 'line'), this.order);
       this.views.set(key, view);
     }
     return view;
   }
 
   /**
-   * @param {boolean} hideIrrelevant
+   * @param {Shown} shown
    * @param {import('./groups.js').Group} group
    * @returns {Shape}
    */
-  shapeFor(hideIrrelevant, group) {
-    return new Shape(this.model.tree, this.groups, { hideIrrelevant, foldImports: false, collapse: false, group });
+  shapeFor({ hideIrrelevant, foldImports }, group) {
+    return new Shape(this.model.tree, this.groups, { hideIrrelevant, foldImports, collapse: false, group });
   }
 
   /** @returns {Pair} bytes of all that is shown */
@@ -154,8 +156,9 @@ export class DiffAnswer {
    *   the number of others
    */
   functions() {
-    const { hideIrrelevant } = this.view.shape.options;
-    if (this.tableShape.options.hideIrrelevant !== hideIrrelevant) this.tableShape = this.shapeFor(hideIrrelevant, 'function');
+    const { options } = this.view.shape;
+    const { hideIrrelevant, foldImports } = this.tableShape.options;
+    if (hideIrrelevant !== options.hideIrrelevant || foldImports !== options.foldImports) this.tableShape = this.shapeFor(options, 'function');
     const shape = this.tableShape;
     const all = bothSides(functionRows(shape, this.values[0]), functionRows(shape, this.values[1]));
     const changed = all.filter((row) => [row.ownBytes, row.ownCount, row.bytes, row.count].some(([base, next]) => base !== next));

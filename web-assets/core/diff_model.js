@@ -12,6 +12,7 @@ import { decodeHistory, decodeSums, decodeTree, openerOf } from './decode.js';
  *
  * @typedef {object} CaptureFacts
  * @property {string} name what it was called when the page was made
+ * @property {string} memray releases that write this format
  * @property {number | null} rss_peak bytes
  * @property {[number, number]} range slices that the page shows first
  * @property {{snapshots: number, rows: number}} counts

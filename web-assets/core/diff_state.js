@@ -17,6 +17,7 @@ import { MAX_ZOOM, framesIn, indexBelow, oneOf, rangeIn } from './state.js';
  * @property {Metric} metric
  * @property {Width} width
  * @property {boolean} hideIrrelevant
+ * @property {boolean} foldImports what an import allocates belongs to the frame that imports
  * @property {string} query
  * @property {number[]} zoom frames from below the root to the zoomed one
  * @property {DiffColumn} sort column of the table
@@ -61,6 +62,7 @@ export function defaultDiffState({ captures, mode, units }) {
     metric: 'bytes',
     width: 'larger',
     hideIrrelevant: true,
+    foldImports: false,
     query: '',
     zoom: [],
     sort: 'change',
@@ -85,7 +87,8 @@ export function toDiffHash(state, meta) {
   if (state.mode !== usual.mode) params.set('m', state.mode);
   if (state.metric !== usual.metric) params.set('w', state.metric);
   if (state.width !== usual.width) params.set('f', state.width);
-  if (!state.hideIrrelevant) params.set('h', '0');
+  const flags = flagsOf(state);
+  if (flags !== flagsOf(usual)) params.set('h', String(flags));
   if (state.query !== '') params.set('q', state.query);
   if (state.zoom.length > 0 && state.zoom.length <= MAX_ZOOM) params.set('z', state.zoom.join('.'));
   if (state.sort !== usual.sort) params.set('s', state.sort);
@@ -111,10 +114,20 @@ export function fromDiffHash(hash, meta) {
   state.mode = oneOf(params.get('m'), modesOf(meta), state.mode);
   state.metric = oneOf(params.get('w'), METRICS, state.metric);
   state.width = oneOf(params.get('f'), WIDTHS, state.width);
-  state.hideIrrelevant = indexBelow(params.get('h'), 2, 1) === 1;
+  const flags = indexBelow(params.get('h'), 4, flagsOf(state));
+  state.hideIrrelevant = (flags & 1) !== 0;
+  state.foldImports = (flags & 2) !== 0;
   state.query = params.get('q') ?? '';
   state.zoom = framesIn(params.get('z'), meta.counts.frames);
   state.sort = oneOf(params.get('s'), COLUMNS, state.sort);
   state.units = oneOf(params.get('u'), UNITS, state.units);
   return state;
+}
+
+/**
+ * @param {DiffState} state
+ * @returns {number}
+ */
+function flagsOf({ hideIrrelevant, foldImports }) {
+  return (hideIrrelevant ? 1 : 0) + (foldImports ? 2 : 0);
 }

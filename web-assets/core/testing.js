@@ -317,3 +317,46 @@ function randomRows(n, locations, ticks, below) {
     return { start, end: end < ticks ? end : NEVER, location: below(locations), count: 1 + below(9), bytes: below(5000) };
   });
 }
+
+/**
+ * The payload of a page of two captures that have their tree in common.
+ * @param {[TestProfile, TestProfile]} profiles with the same frames and nodes
+ * @param {Partial<import('./diff_model.js').DiffMeta>} [facts]
+ * @returns {{meta: import('./diff_model.js').DiffMeta, sections: Map<string, Uint8Array<ArrayBuffer>>}}
+ */
+export function encodeDiff(profiles, facts = {}) {
+  const sections = new Map();
+  const captures = profiles.map((profile, side) => {
+    const locations = profile.nodes.map((_, node) => ({ node, thread: 0, allocator: 0 }));
+    const sums = (/** @type {'temporary'} */ key) => locations.map(({ node }) => profile[key]?.[node - 1] ?? { count: 0, bytes: 0 });
+    const rows = profile.rows.map((row) => ({ ...row, location: profile.locations[row.location].node }));
+    const { meta, sections: encoded } = encode({ ...profile, locations, rows, temporary: sums('temporary') });
+    for (const tag of ['STRS', 'FRAM', 'NODE']) sections.set(tag, encoded.get(tag));
+    for (const tag of ['SNAP', 'ROWS', 'TEMP']) sections.set(tag + side, encoded.get(tag));
+    sections.set('MADE' + side, encoded.get('TEMP'));
+    const { snapshots, rows: n, strings, frames, nodes } = meta.counts;
+    return { ...meta, counts: { snapshots, rows: n }, shared: { strings, frames, nodes }, name: side === 0 ? 'old.bin' : 'new.bin', memray: '1.20', rss_peak: null, range: /** @type {[number, number]} */ ([0, snapshots]) };
+  });
+  const [base, next] = captures;
+  const meta = {
+    mode: /** @type {const} */ ('peak'), threshold: 1, units: /** @type {const} */ ('iec'), exact: false, filtered: false, sums: true, cautions: [],
+    captures: /** @type {[typeof base, typeof next]} */ ([base, next]), counts: base.shared, ...facts,
+  };
+  return { meta, sections };
+}
+
+/**
+ * Two profiles with the same random tree, and rows of their own.
+ * @param {number} seed
+ * @returns {[TestProfile, TestProfile]}
+ */
+export function randomPair(seed) {
+  const of = (/** @type {number} */ s, /** @type {number} */ snapshots) => {
+    const profile = randomProfile({ seed: s, nodes: 60, rows: 400, snapshots, frames: 14, threads: 2 });
+    const below = randomNumbers(s);
+    return { ...profile, temporary: profile.locations.map(() => ({ count: below(3), bytes: below(900) })) };
+  };
+  const base = of(seed, 12);
+  const { frames, nodes } = base;
+  return [base, { ...of(seed + 1000, 9), frames, nodes }];
+}

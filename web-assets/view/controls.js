@@ -1,5 +1,5 @@
 import { largestGrowth, peakRss } from '../core/moments.js';
-import { all, byId, make, press, setAria } from './dom.js';
+import { all, byId, disable, inputById, make, press, setAria } from './dom.js';
 import { connectMenus } from './menus.js';
 import { connectSearch } from './search_field.js';
 import { connectTheme } from './theme.js';
@@ -117,20 +117,4 @@ function connectLegend(page) {
       page.drawTimeline();
     });
   }
-}
-
-/**
- * @param {string} id
- * @param {boolean} disabled
- */
-function disable(id, disabled) {
-  /** @type {HTMLButtonElement} */ (byId(id)).disabled = disabled;
-}
-
-/**
- * @param {string} id
- * @returns {HTMLInputElement} select elements too have all that is used here
- */
-function inputById(id) {
-  return /** @type {HTMLInputElement} */ (byId(id));
 }

@@ -1,6 +1,6 @@
 import { diffCsv } from '../core/diff_csv.js';
 import { saveAs } from './download.js';
-import { all, byId, press } from './dom.js';
+import { all, byId, disable, inputById, press } from './dom.js';
 import { connectMenus } from './menus.js';
 import { connectSearch } from './search_field.js';
 import { connectTheme } from './theme.js';
@@ -11,6 +11,9 @@ import { connectTheme } from './theme.js';
 /** Groups of buttons of which one is pressed: the data attribute, which is also the name in the state. */
 const CHOICES = /** @type {const} */ (['mode', 'metric', 'width', 'units']);
 
+/** Switches: the name in the state, which is also the element's id. */
+const SWITCHES = /** @type {const} */ (['hideIrrelevant', 'foldImports']);
+
 /**
  * Connects buttons, switches and the search field with the page.
  * @param {DiffReport} page
@@ -20,8 +23,7 @@ export function connectDiffControls(page) {
     for (const button of all('[data-' + key + ']')) button.addEventListener('click', () => page.change({ [key]: button.dataset[key] }));
   }
   for (const button of all('[data-time]')) button.addEventListener('click', () => page.change({ scaled: button.dataset.time === 'scaled' }));
-  const hide = /** @type {HTMLInputElement} */ (byId('hideIrrelevant'));
-  hide.addEventListener('change', () => page.change({ hideIrrelevant: hide.checked }));
+  for (const key of SWITCHES) inputById(key).addEventListener('change', () => page.change({ [key]: inputById(key).checked }));
   connectRanges(page);
   connectSearch(page);
   connectTheme(page);
@@ -53,13 +55,10 @@ function showControls(page) {
   const { state } = page;
   for (const key of CHOICES) press(key, state[key]);
   press('time', state.scaled ? 'scaled' : 'absolute');
-  /** @type {HTMLInputElement} */ (byId('hideIrrelevant')).checked = state.hideIrrelevant;
-  const search = /** @type {HTMLInputElement} */ (byId('search'));
+  for (const key of SWITCHES) inputById(key).checked = state[key];
+  const search = inputById('search');
   if (search.value !== state.query) search.value = state.query;
   for (const id of ['search-previous', 'search-next']) byId(id).hidden = state.query === '';
-  const disable = (/** @type {string} */ id, /** @type {boolean} */ disabled) => {
-    /** @type {HTMLButtonElement} */ (byId(id)).disabled = disabled;
-  };
   disable('reset', page.main.zoom === 0);
   const isOfRuns = state.mode === 'temporary' || state.mode === 'made';
   disable('to-peak', isOfRuns);

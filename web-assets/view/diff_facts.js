@@ -24,9 +24,8 @@ export function showDiffFacts(captures, units) {
   head.append(corner, ...facts.map(({ name }) => heading(name, 'col')));
   const rows = /** @type {const} */ ([0, 1]).map((side) => {
     const row = make('tr');
-    const who = heading(side === 0 ? 'base' : 'new', 'row');
-    who.className = side === 0 ? 'base' : 'new';
-    who.append(named(captures[side]));
+    const who = heading('', 'row');
+    who.append(named(captures[side], side === 0 ? 'base' : 'new'));
     row.append(who, ...facts.map(({ cells }) => cell(cells[side])));
     return row;
   });
@@ -41,15 +40,19 @@ export function showDiffFacts(captures, units) {
 
 /**
  * @param {CaptureMeta} meta
+ * @param {'base' | 'new'} side
  * @returns {HTMLElement} what the capture is called, and the command that was traced
  */
-function named({ name, command }) {
-  const out = make('span');
-  const file = make('bdi', name, 'capture');
-  const line = make('bdi', command, 'command');
-  file.title = name;
+function named({ name, command, pid, start_ms: start }, side) {
+  const out = make('span', '', 'who');
+  const key = make('span', side, 'side ' + side);
+  key.prepend(make('i'));
+  const file = make('span', name, 'capture');
+  const line = make('span', '', 'command');
+  line.append(make('bdi', command));
+  file.title = `${name}\nPID ${pid}, started ${startInWords(start)}`;
   line.title = command;
-  out.append(file, line);
+  out.append(key, file, line);
   return out;
 }
 
@@ -79,32 +82,25 @@ function factsOf(captures, units) {
   const sizeChange = (bytes) => bytesChange(bytes, units) + inBrackets(bytes);
   /**
    * @param {string} name
+   * @param {(meta: CaptureMeta) => string} titleOf
    * @param {(meta: CaptureMeta) => string} of
    * @returns {Fact}
    */
-  const word = (name, of) => {
-    const cells = /** @type {[Cell, Cell]} */ (captures.map((meta) => ({ text: of(meta) || UNKNOWN, title: '' })));
+  const word = (name, titleOf, of) => {
+    const cells = /** @type {[Cell, Cell]} */ (captures.map((meta) => ({ text: of(meta) || UNKNOWN, title: titleOf(meta) })));
     const differs = cells[0].text !== cells[1].text;
     return { name, cells, change: { text: differs ? DIFFERS : 'same', title: '' }, differs };
   };
-  /**
-   * @param {string} name
-   * @param {(meta: CaptureMeta) => string} of
-   * @returns {Fact}
-   */
-  const own = (name, of) => ({ ...word(name, of), change: { text: '', title: '' }, differs: false });
   return [
     figure('Peak heap', (meta) => meta.peak_bytes, size, sizeChange),
     figure('Left over', (meta) => meta.leaked_bytes, size, sizeChange),
-    figure('Allocated in all', (meta) => meta.allocated_bytes, size, sizeChange),
+    figure('Allocated', (meta) => meta.allocated_bytes, size, sizeChange),
     figure('Allocations', (meta) => meta.allocations, (n) => ({ text: formatCount(n), title: '' }), (values) => countChange(values) + inBrackets(values)),
     figure('Peak RSS', (meta) => meta.rss_peak, size, sizeChange),
     figure('Duration', (meta) => meta.end_ms - meta.start_ms, (ms) => ({ text: formatTime(ms, timeDigits(ms)), title: '' }), inPercent),
-    word('Python', (meta) => meta.python ?? ''),
-    word('Allocator', (meta) => meta.allocator + (meta.python_allocators_traced ? ', traced' : '')),
-    word('Format', (meta) => String(meta.format) + (meta.native ? ', native' : '') + (meta.aggregated ? ', aggregated' : '')),
-    own('PID', (meta) => String(meta.pid)),
-    own('Started', (meta) => startInWords(meta.start_ms)),
+    word('Python', () => '', (meta) => meta.python ?? ''),
+    word('Allocator', () => '', (meta) => meta.allocator + (meta.python_allocators_traced ? ', traced' : '')),
+    word('Format', ({ memray }) => 'memray ' + memray, (meta) => String(meta.format) + (meta.native ? ', native' : '') + (meta.aggregated ? ', aggregated' : '')),
   ];
 }
 

@@ -51,7 +51,7 @@ export class DiffReport extends GraphPage {
   hideWhatIsMissing() {
     const { meta } = this.model;
     const counts = meta.captures.map((capture) => capture.counts.snapshots);
-    byId('over-time').hidden = counts[0] + counts[1] === 0;
+    byId('over-time').hidden = byId('time-buttons').hidden = counts[0] + counts[1] === 0;
     SIDES.forEach((name, side) => {
       byId('brush-track-' + name).hidden = !hasRanges(meta, /** @type {0 | 1} */ (side));
     });

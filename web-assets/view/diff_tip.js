@@ -1,5 +1,5 @@
 import { bytesChange, countChange, inBrackets } from '../core/diff_words.js';
-import { formatBytes, formatCount, formatNumberOf } from '../core/format.js';
+import { formatBytes, formatNumberOf } from '../core/format.js';
 import { make } from './dom.js';
 import { TipBox } from './tipbox.js';
 
@@ -35,7 +35,6 @@ export class DiffTip extends TipBox {
     const bytes = view.bothBytes(v);
     const count = view.bothCounts(v);
     const side = (/** @type {0 | 1} */ i, /** @type {string} */ name) => make('div', `${name} ${formatBytes(bytes[i], state.units)} (${formatNumberOf(bytes[i], 'byte')}) in ${formatNumberOf(count[i], 'allocation')}`);
-    const exact = formatCount(Math.abs(bytes[1] - bytes[0]));
     const place = v === 0 ? '' : names.place(view.frame[v], view.shape.options.group);
     const kind = v !== 0 && names.isNative(view.frame[v]) ? 'native' : '';
     this.show([
@@ -45,7 +44,7 @@ export class DiffTip extends TipBox {
       make('div', WORDS[view.status(v)], 'status'),
       side(0, 'base'),
       side(1, 'new'),
-      make('div', `change ${bytesChange(bytes, state.units)}${inBrackets(bytes)}, ${exact} bytes, ${countChange(count)} allocations`, 'change'),
+      make('div', `change ${bytesChange(bytes, state.units)}${inBrackets(bytes)}, ${countChange(bytes)} bytes, ${countChange(count)} allocations`, 'change'),
     ]);
   }
 }

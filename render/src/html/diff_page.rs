@@ -150,6 +150,7 @@ impl DiffPage {
             let range = selected[i].range();
             let mut facts = capture_facts(profile);
             facts["name"] = self.names[i].as_str().into();
+            facts["memray"] = json!(profile.metadata.memray);
             facts["rss_peak"] = json!(profile.rss_peak.map(|peak| peak.rss));
             facts["range"] = json!([range.first, range.last]);
             facts["counts"] = json!({
