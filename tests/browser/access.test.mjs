@@ -2,18 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { open, report, reportOf, settled, sourceOf, withBrowser } from './support.mjs';
+import { axeViolations, open, report, reportOf, settled, withBrowser } from './support.mjs';
 
 withBrowser();
-
-const axe = sourceOf('axe-core');
-
-/** What axe-core finds wrong: rule, and where. */
-async function violations(page) {
-  await page.evaluate(axe);
-  const { violations: found } = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target.join(' ')} ${node.any.concat(node.all, node.none).map((c) => c.message).join('; ')}`).slice(0, 3).join(' | ')}`);
-}
 
 /** By name: capture, options of the browser, and what to do first. */
 const scenes = {
@@ -38,7 +29,7 @@ for (const [name, [capture, options, act]] of Object.entries(scenes)) {
     const { page, close } = await open(url, { ...options, bypassCSP: true });
     await act(page);
     await settled(page);
-    assert.deepEqual(await violations(page), []);
+    assert.deepEqual(await axeViolations(page), []);
     await close();
   });
 }

@@ -31,8 +31,14 @@ export function withBrowser() {
   });
 }
 
-/** The source of a package of web-assets/. */
-export const sourceOf = (name) => readFileSync(fromViewer.resolve(name), 'utf8');
+const axe = () => readFileSync(fromViewer.resolve('axe-core'), 'utf8');
+
+/** What axe-core finds wrong: rule, and where. */
+export async function axeViolations(page) {
+  await page.evaluate(axe());
+  const { violations: found } = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target.join(' ')} ${node.any.concat(node.all, node.none).map((c) => c.message).join('; ')}`).slice(0, 3).join(' | ')}`);
+}
 
 /** Names of all captures of the repository. */
 export const captureNames = () => readdirSync(captures).filter((file) => file.endsWith('.bin')).map((file) => file.slice(0, -4));
@@ -49,6 +55,19 @@ export function reportOf(capture, name, ...options) {
   execFileSync(binary, ['build', capture, '-q', '--allow-truncated', '-o', path, '--json', json, ...options]);
   return { path, url: pathToFileURL(path).href, profile: JSON.parse(readFileSync(json, 'utf8')) };
 }
+
+/** What the command line says about two captures, and where their page is. */
+export function diffOf(base, next, ...options) {
+  const path = join(folder, `${base}-${next}${options.join('')}.html`);
+  run(base, next, '-o', path, ...options);
+  return { path, url: pathToFileURL(path).href, ...diffJson(base, next, ...options) };
+}
+
+/** What the command line says about two captures. */
+export const diffJson = (base, next, ...options) => JSON.parse(run(base, next, '--json', ...options));
+
+const run = (base, next, ...options) => execFileSync(binary, ['diff', ...[base, next].map((name) => join(captures, `${name}.bin`)),
+  '-q', '--allow-truncated', ...options], { stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1 << 28 });
 
 /** The address of the page of a capture's table. */
 export function tableOf(name, ...options) {

@@ -1,5 +1,6 @@
 //! The tables inside the page, read by their description and not by the code that writes them.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
@@ -16,9 +17,10 @@ const SECTIONS: [&str; 8] = [
     "NODE",
     "LOCS",
     "ROWS",
-    TEMPORARIES,
+    "TEMP",
 ];
-const TEMPORARIES: &str = "TEMP";
+
+type Reader = fn(&mut Page, &mut Columns<'_>);
 
 /// The end of a row that never ends.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -79,26 +81,15 @@ pub(crate) struct Row {
 impl Page {
     pub(crate) fn new(page: &str) -> Self {
         let elements = elements(page);
-        let meta = scripts(&elements)
-            .find(|element| element.attribute("id").as_deref() == Some("data-META"))
-            .expect("there is META");
-        let meta: Value = serde_json::from_str(&meta.text).expect("META is JSON");
         let sections = sections(&elements);
-        let lengths = sections.iter().map(|(name, bytes)| (*name, bytes.len()));
-        let mut page = Self {
-            lengths: lengths.collect(),
-            meta,
-            code: String::new(),
-            snapshots: Vec::new(),
-            slices: Vec::new(),
-            strings: Vec::new(),
-            frames: Vec::new(),
-            nodes: Vec::new(),
-            locations: Vec::new(),
-            rows: Vec::new(),
-            temporaries: None,
-            elements: Vec::new(),
-        };
+        let mut page = Self::empty(meta(&elements));
+        let names = sections.iter().map(|(name, _)| name.as_str());
+        assert!(SECTIONS.into_iter().take(sections.len()).eq(names));
+        assert!(sections.len() + 1 >= SECTIONS.len(), "a section is missing");
+        let lengths = SECTIONS.into_iter().zip(&sections);
+        page.lengths = lengths
+            .map(|(name, (_, bytes))| (name, bytes.len()))
+            .collect();
         let readers = [
             Self::read_code,
             Self::read_snapshots,
@@ -110,12 +101,81 @@ impl Page {
             Self::read_temporaries,
         ];
         for ((name, bytes), read) in sections.iter().zip(readers) {
-            let mut columns = Columns(bytes);
-            read(&mut page, &mut columns);
-            assert!(columns.0.is_empty(), "{name} is longer than its columns");
+            page.read(name, bytes, read);
         }
         page.elements = elements;
         page
+    }
+
+    /// A page of two captures, as it is of either of them. Locations are nodes. The last are all allocations that
+    /// were made, by node, as `temporaries` are.
+    pub(crate) fn of_two(page: &str) -> [(Self, Option<Vec<(u64, u64)>>); 2] {
+        let elements = elements(page);
+        let meta = meta(&elements);
+        let sections: BTreeMap<_, _> = sections(&elements).into_iter().collect();
+        let lengths: BTreeMap<_, _> = sections.iter().map(|(k, v)| (k.clone(), v.len())).collect();
+        assert_eq!(meta["sections"], serde_json::to_value(lengths).unwrap());
+        [0, 1].map(|side| {
+            let mut facts = meta["captures"][side].clone();
+            for count in ["strings", "frames", "nodes"] {
+                facts["counts"][count] = meta["counts"][count].clone();
+            }
+            facts["counts"]["locations"] = meta["counts"]["nodes"].clone();
+            facts["whole"] = meta.clone();
+            let mut page = Self::empty(facts);
+            let mut read = |name: &str, reader: Reader| {
+                let bytes = sections.get(name);
+                bytes.map(|bytes| page.read(name, bytes, reader)).is_some()
+            };
+            assert!(read("CODE", Self::read_code));
+            assert!(read(&format!("SNAP{side}"), Self::read_snapshots));
+            assert!(read("STRS", Self::read_strings));
+            assert!(read("FRAM", Self::read_frames));
+            assert!(read("NODE", Self::read_nodes));
+            assert!(read(&format!("ROWS{side}"), Self::read_rows));
+            let has_made = read(&format!("MADE{side}"), Self::read_temporaries);
+            let made = page.temporaries.take();
+            let mut read = |name: &str, reader: Reader| {
+                let bytes = sections.get(name);
+                bytes.map(|bytes| page.read(name, bytes, reader)).is_some()
+            };
+            assert_eq!(
+                read(&format!("TEMP{side}"), Self::read_temporaries),
+                has_made
+            );
+            page.locations = (0..page.nodes.len())
+                .map(|node| Location {
+                    node,
+                    thread: 0,
+                    allocator: 0,
+                })
+                .collect();
+            page.elements = elements.clone();
+            (page, made)
+        })
+    }
+
+    fn empty(meta: Value) -> Self {
+        Self {
+            lengths: Vec::new(),
+            meta,
+            code: String::new(),
+            snapshots: Vec::new(),
+            slices: Vec::new(),
+            strings: Vec::new(),
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            locations: Vec::new(),
+            rows: Vec::new(),
+            temporaries: None,
+            elements: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, name: &str, bytes: &[u8], read: Reader) {
+        let mut columns = Columns(bytes);
+        read(self, &mut columns);
+        assert!(columns.0.is_empty(), "{name} is longer than its columns");
     }
 
     fn count(&self, of: &str) -> usize {
@@ -270,32 +330,38 @@ pub(crate) fn scripts(elements: &[Element]) -> impl Iterator<Item = &Element> {
     elements.iter().filter(|element| element.name == "script")
 }
 
-/// The bytes of the sections, of which each is base64 in parts, and one gzip stream.
-fn sections(elements: &[Element]) -> Vec<(&'static str, Vec<u8>)> {
-    let attribute = |element: &Element, name| element.attribute(name);
-    let mut parts = scripts(elements)
-        .filter(|element| attribute(element, "data-section").is_some())
-        .peekable();
-    let sections = SECTIONS.iter().filter_map(|&name| {
-        let mut compressed = Vec::new();
-        let mut n_parts = 0;
-        while let Some(part) =
-            parts.next_if(|part| attribute(part, "data-section").as_deref() == Some(name))
-        {
-            let number = attribute(part, "data-part");
-            assert_eq!(number, Some(n_parts.to_string()), "part of {name}");
-            compressed.extend(base64(&part.text));
-            n_parts += 1;
+/// META.
+fn meta(elements: &[Element]) -> Value {
+    let meta = scripts(elements)
+        .find(|element| element.attribute("id").as_deref() == Some("data-META"))
+        .expect("there is META");
+    serde_json::from_str(&meta.text).expect("META is JSON")
+}
+
+/// The names and bytes of the sections, of which each is base64 in parts, and one gzip stream.
+fn sections(elements: &[Element]) -> Vec<(String, Vec<u8>)> {
+    let mut sections: Vec<(String, Vec<String>)> = Vec::new();
+    for element in scripts(elements) {
+        let Some(name) = element.attribute("data-section") else {
+            continue;
+        };
+        if sections.last().is_none_or(|(before, _)| *before != name) {
+            assert!(sections.iter().all(|(before, _)| *before != name), "{name}");
+            sections.push((name.clone(), Vec::new()));
         }
-        if name == TEMPORARIES && n_parts == 0 {
-            return None;
-        }
-        assert!(n_parts > 0, "no section {name}");
-        Some((name, gunzip(&compressed)))
-    });
-    let sections = sections.collect();
-    assert_eq!(parts.next(), None, "a section out of order");
+        let (_, parts) = sections.last_mut().expect("there is one");
+        let number = element.attribute("data-part");
+        assert_eq!(number, Some(parts.len().to_string()), "part of {name}");
+        parts.push(element.text.clone());
+    }
+    let bytes = |parts: &[String]| {
+        let compressed: Vec<u8> = parts.iter().flat_map(|part| base64(part)).collect();
+        gunzip(&compressed)
+    };
     sections
+        .into_iter()
+        .map(|(name, parts)| (name, bytes(&parts)))
+        .collect()
 }
 
 /// Decodes base64 with padding.
