@@ -29,6 +29,7 @@ Examples:
   memreport tree out.bin --leaks                 which calls lead to what was left over
   memreport table out.bin -o table.html          a row for each stack, to sort and search
   memreport diff old.bin new.bin                 what changed, and where
+  memreport diff old.bin new.bin -o diff.html    the same as a page
   memreport slim out.bin -o base.mrp             the profile, to keep and to make all of the above from
   memreport info out.bin                         what the capture is
 
@@ -51,7 +52,8 @@ pub(crate) enum Command {
     Tree(TreeArgs),
     /// Write a row for each stack: a page to sort and search, CSV or TSV
     Table(TableArgs),
-    /// Show what changed between two captures: totals, functions, stacks
+    /// Show what changed between two captures: totals, functions, stacks. The ending of -o says the form: .html
+    /// (a page that opens from disk), .md, .json or .txt
     Diff(DiffArgs),
     /// Save the profile itself: small enough to keep, and read in place of the capture by all other commands
     Slim(SlimArgs),
@@ -601,8 +603,12 @@ impl DiffArgs {
             ..
         } = &mut form.written;
         if !*markdown && !*json && output != Path::new("-") {
+            let is_stream = output
+                .metadata()
+                .is_ok_and(|of| !of.is_file() && !of.is_dir());
             let ending = output.extension().and_then(|ending| ending.to_str());
             match ending.map(str::to_ascii_lowercase).as_deref() {
+                _ if is_stream => {}
                 Some("html" | "htm") => return Some(DiffForm::Page),
                 Some("md" | "markdown") => *markdown = true,
                 Some("json") => *json = true,

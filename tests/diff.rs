@@ -286,3 +286,72 @@ fn saved_profiles_compare_as_their_captures_do() {
         assert_eq!(from_saved, from_captures);
     }
 }
+
+#[test]
+fn the_name_of_the_file_says_the_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let (base, new) = (path(BEFORE), path(AFTER));
+    let written = |name: &str, arguments: &[&str]| {
+        let file = folder.path().join(name);
+        let output = diff(
+            &base,
+            &new,
+            &[arguments, &["-o", file.to_str().unwrap()]].concat(),
+        );
+        (output, fs::read_to_string(file).unwrap_or_default())
+    };
+    for (name, arguments) in [
+        ("a.md", &["--markdown"][..]),
+        ("a.json", &["--json"]),
+        ("a.txt", &[]),
+        ("a.JSON", &["--json"]),
+        ("of.html.md", &["--markdown"]),
+    ] {
+        let (output, found) = written(name, &[]);
+        assert!(text(&output).is_empty(), "{name}");
+        assert_eq!(found, text(&diff(&base, &new, arguments)), "{name}");
+    }
+    for name in ["a.html", "a.HTM"] {
+        let (output, page) = written(name, &["--all"]);
+        assert!(text(&output).is_empty());
+        assert!(page.starts_with("<!doctype html>"), "{name}");
+    }
+    for name in ["a.log", "a", ".html", "html"] {
+        let (output, found) = written(name, &[]);
+        assert_eq!((output.status.code(), &*found), (Some(2), ""), "{name}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        for ending in [".html", ".md", ".json", ".txt"] {
+            assert!(error.contains(ending), "{error}");
+        }
+        let (output, found) = written(name, &["--json"]);
+        assert!(output.status.success() && found.starts_with('{'), "{name}");
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let (output, short) = written("a.md", &["--budget", "2k"]);
+    assert!(output.status.success() && short.len() <= 2000);
+    for arguments in [&["-n", "3"][..], &["--budget", "8k"]] {
+        let (output, _) = written("none.html", arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(!folder.path().join("none.html").exists());
+    }
+    #[cfg(unix)]
+    assert!(diff(&base, &new, &["-o", "/dev/null"]).status.success());
+}
+
+#[test]
+fn damage_on_either_side_is_in_the_page_and_in_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("diff.html");
+    let arguments = ["-o", page.to_str().unwrap()];
+    let (whole, killed) = (path("v13-etl"), path("v13-killed"));
+    for (base, new) in [(&whole, &killed), (&killed, &whole)] {
+        let output = diff(base, new, &arguments);
+        assert_eq!(output.status.code(), Some(3));
+        let found = fs::read_to_string(&page).unwrap();
+        assert!(found.contains("The capture has no end record"));
+        fs::remove_file(&page).unwrap();
+    }
+    let output = diff(&whole, Path::new("no-such-file.bin"), &arguments);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!page.exists());
+}

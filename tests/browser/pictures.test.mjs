@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { open, report, settled, withBrowser } from './support.mjs';
+import { diffOf, open, report, settled, withBrowser } from './support.mjs';
 
 withBrowser();
 
@@ -53,6 +53,29 @@ const scenes = {
 for (const [name, [capture, options, act]] of Object.entries(scenes)) {
   test(`the page looks like a report: ${name}`, async () => {
     const { url } = report(capture);
+    const { page, problems, close } = await open(url, options);
+    await act(page);
+    await settled(page);
+    assert.ok((await colours(page)) > 2);
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    assert.deepEqual(problems, []);
+    await close();
+  });
+}
+
+/** The same of pages of two captures; the first is the README's. */
+const diffScenes = {
+  diff: [['v13-regress-before', 'v13-regress-after'], { viewport: { width: 1400, height: 880 } }, async () => {}],
+  'diff-dark': [['v13-regress-before', 'v13-regress-after'], { colorScheme: 'dark' }, async () => {}],
+  'diff-changes': [['v13-etl-py39', 'v13-etl-py314'], {}, (page) => page.locator('[data-width=change]').click()],
+  'diff-search': [['v08-etl', 'v13-etl'], { colorScheme: 'dark' }, (page) => page.locator('#search').fill('json')],
+  'diff-narrow': [['v13-regress-before', 'v13-regress-after'], { viewport: { width: 800, height: 900 } }, async () => {}],
+  'diff-warnings': [['v12-aggregate', 'v13-killed'], {}, async () => {}],
+};
+
+for (const [name, [captures, options, act]] of Object.entries(diffScenes)) {
+  test(`the page of two captures looks like one: ${name}`, async () => {
+    const { url } = diffOf(...captures);
     const { page, problems, close } = await open(url, options);
     await act(page);
     await settled(page);

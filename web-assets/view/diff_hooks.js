@@ -8,7 +8,7 @@ import { nextFrame } from './dom.js';
  * @param {DiffReport} page
  */
 export function installDiffHooks(page) {
-  const { meta, sides } = page.model;
+  const { meta, tree, sides } = page.model;
   const hooks = {
     schema: 1,
     info: {
@@ -38,7 +38,7 @@ export function installDiffHooks(page) {
     total: () => ({ bytes: page.answer.bytes, allocations: page.answer.count }),
     /** The functions that changed. */
     functions: () => page.answer.functions().changed.map(({ frame, ownBytes, ownCount, bytes, count }) => ({
-      function: frame === 0 ? null : page.names.functionName(frame),
+      function: frame === 0 ? null : tree.string(tree.frameFunction[frame]),
       module: frame === 0 ? null : page.names.file(frame),
       own_bytes: ownBytes,
       own_allocations: ownCount,

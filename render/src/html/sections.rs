@@ -23,10 +23,13 @@ pub(crate) const ROOT_NAME: &[u8] = b"<root>";
 /// Where columns are written to.
 pub(crate) type Out<'o> = Columns<&'o mut dyn Write>;
 
+/// What fills a section.
+type Fill<'a> = dyn Fn(&mut Out<'_>) -> io::Result<()> + 'a;
+
 /// A section, by its name, and what fills it.
 pub(crate) struct Section<'a> {
     name: &'static str,
-    fill: Box<dyn Fn(&mut Out<'_>) -> io::Result<()> + 'a>,
+    fill: Box<Fill<'a>>,
 }
 
 impl<'a> Section<'a> {

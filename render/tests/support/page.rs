@@ -4,20 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::html::{Element, elements};
 
 /// The sections, in the order of the page; the last may be left out.
 const SECTIONS: [&str; 8] = [
-    "CODE",
-    "SNAP",
-    "STRS",
-    "FRAM",
-    "NODE",
-    "LOCS",
-    "ROWS",
-    "TEMP",
+    "CODE", "SNAP", "STRS", "FRAM", "NODE", "LOCS", "ROWS", "TEMP",
 ];
 
 type Reader = fn(&mut Page, &mut Columns<'_>);
@@ -44,6 +37,8 @@ pub(crate) struct Page {
     pub(crate) rows: Vec<Row>,
     /// Temporary allocations of each location: how many, and bytes.
     pub(crate) temporaries: Option<Vec<(u64, u64)>>,
+    /// All allocations that were made, in a page of two captures.
+    pub(crate) made: Option<Vec<(u64, u64)>>,
 }
 
 #[derive(Debug)]
@@ -107,14 +102,13 @@ impl Page {
         page
     }
 
-    /// A page of two captures, as it is of either of them. Locations are nodes. The last are all allocations that
-    /// were made, by node, as `temporaries` are.
-    pub(crate) fn of_two(page: &str) -> [(Self, Option<Vec<(u64, u64)>>); 2] {
+    /// A page of two captures, as it is of either of them. Locations are nodes; `whole` of META is all of it.
+    pub(crate) fn of_two(page: &str) -> [Self; 2] {
         let elements = elements(page);
         let meta = meta(&elements);
         let sections: BTreeMap<_, _> = sections(&elements).into_iter().collect();
-        let lengths: BTreeMap<_, _> = sections.iter().map(|(k, v)| (k.clone(), v.len())).collect();
-        assert_eq!(meta["sections"], serde_json::to_value(lengths).unwrap());
+        let lengths = sections.iter().map(|(name, bytes)| (name, bytes.len()));
+        assert_eq!(meta["sections"], json!(lengths.collect::<BTreeMap<_, _>>()));
         [0, 1].map(|side| {
             let mut facts = meta["captures"][side].clone();
             for count in ["strings", "frames", "nodes"] {
@@ -123,26 +117,22 @@ impl Page {
             facts["counts"]["locations"] = meta["counts"]["nodes"].clone();
             facts["whole"] = meta.clone();
             let mut page = Self::empty(facts);
-            let mut read = |name: &str, reader: Reader| {
-                let bytes = sections.get(name);
-                bytes.map(|bytes| page.read(name, bytes, reader)).is_some()
-            };
-            assert!(read("CODE", Self::read_code));
-            assert!(read(&format!("SNAP{side}"), Self::read_snapshots));
-            assert!(read("STRS", Self::read_strings));
-            assert!(read("FRAM", Self::read_frames));
-            assert!(read("NODE", Self::read_nodes));
-            assert!(read(&format!("ROWS{side}"), Self::read_rows));
-            let has_made = read(&format!("MADE{side}"), Self::read_temporaries);
-            let made = page.temporaries.take();
-            let mut read = |name: &str, reader: Reader| {
-                let bytes = sections.get(name);
-                bytes.map(|bytes| page.read(name, bytes, reader)).is_some()
-            };
-            assert_eq!(
-                read(&format!("TEMP{side}"), Self::read_temporaries),
-                has_made
-            );
+            for (name, read) in [
+                ("CODE", Self::read_code as Reader),
+                ("SNAP", Self::read_snapshots),
+                ("STRS", Self::read_strings),
+                ("FRAM", Self::read_frames),
+                ("NODE", Self::read_nodes),
+                ("ROWS", Self::read_rows),
+                ("TEMP", Self::read_temporaries),
+                ("MADE", Self::read_made),
+            ] {
+                let of_side = sections.get(&format!("{name}{side}"));
+                if let Some(bytes) = of_side.or_else(|| sections.get(name)) {
+                    page.read(name, bytes, read);
+                }
+            }
+            assert_eq!(page.temporaries.is_some(), page.made.is_some());
             page.locations = (0..page.nodes.len())
                 .map(|node| Location {
                     node,
@@ -150,8 +140,8 @@ impl Page {
                     allocator: 0,
                 })
                 .collect();
-            page.elements = elements.clone();
-            (page, made)
+            page.elements.clone_from(&elements);
+            page
         })
     }
 
@@ -168,6 +158,7 @@ impl Page {
             locations: Vec::new(),
             rows: Vec::new(),
             temporaries: None,
+            made: None,
             elements: Vec::new(),
         }
     }
@@ -292,9 +283,17 @@ impl Page {
     }
 
     fn read_temporaries(&mut self, columns: &mut Columns<'_>) {
+        self.temporaries = Some(self.read_sums(columns));
+    }
+
+    fn read_made(&mut self, columns: &mut Columns<'_>) {
+        self.made = Some(self.read_sums(columns));
+    }
+
+    fn read_sums(&self, columns: &mut Columns<'_>) -> Vec<(u64, u64)> {
         let n = self.count("locations");
         let allocations = columns.column(n);
-        self.temporaries = Some(allocations.into_iter().zip(columns.column(n)).collect());
+        allocations.into_iter().zip(columns.column(n)).collect()
     }
 
     /// Function, file and line of a frame.
