@@ -217,7 +217,7 @@ fn nothing_and_nothing_make_a_page() {
     let nothing = profile_of_records(b"", &[]);
     check(&Selection::default(), false, [&nothing, &nothing]);
     check(
-        Selection::default(),
+        &Selection::default(),
         true,
         [&nothing, &capture("v13-quick")],
     );
