@@ -6,7 +6,8 @@ import { connectDiffControls } from './view/diff_controls.js';
 import { installDiffHooks } from './view/diff_hooks.js';
 import { DiffReport } from './view/diff_report.js';
 import { DiffTip } from './view/diff_tip.js';
-import { byId, nextFrame } from './view/dom.js';
+import { byId } from './view/dom.js';
+import { nextFrame } from './view/frame.js';
 import { giveUp } from './view/giveup.js';
 import { navigateGraphs } from './view/navigate.js';
 

@@ -7,19 +7,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use memreport_render::aggregate::ingest::Tally;
-use memreport_render::aggregate::ingest::capture::{Allocator, Record};
+use memreport_render::aggregate::ingest::capture::Record;
 use memreport_render::aggregate::{
     Change, Diff, DiffOptions, Filter, Moment, Profile, Question, Selection, Status,
 };
 use memreport_render::{DiffPage, Html, Units};
-use sha2::{Digest, Sha256};
 
-use support::capture::{call, code, profile_of_file, profile_of_records, push, snapshot};
-use support::html::Element;
-use support::page::{NEVER, Page, scripts};
+use support::capture::{HOSTILE, hostile_calls, profile_of_file, profile_of_records, snapshot};
+use support::page::{NEVER, Page};
 
 fn asked(selection: Selection, made: bool) -> DiffPage {
     DiffPage {
@@ -252,27 +248,12 @@ fn what_does_not_compare_is_said() {
     }
 }
 
-const LONG: &[u8] = &[b'x'; 4000];
-
-/// Names that would be markup, template or line ends elsewhere: function, file.
-const HOSTILE: [(&[u8], &[u8]); 6] = [
-    (b"</script><script>alert(1)</script>", b"{{x}} {{{y}}}"),
-    (b"<!--<script>", b"-->"),
-    ("\u{2028}\u{2029}\u{feff}\u{202e}".as_bytes(), b"a\nb\r\tc"),
-    (b"\xff\xfe", b"\xc3("),
-    (LONG, b"'\"`=&amp;</title>"),
-    (b"", b""),
-];
-
 /// Each frame calls the next; each allocates.
-fn hostile_profile(command_line: &[u8], factor: u64) -> Profile {
-    let mut records = vec![Record::ContextSwitch(1)];
-    for (id, (function, file)) in (1..).zip(HOSTILE) {
-        records.push(code(id, function, file, 1));
-        records.push(push(id));
-        records.push(call(Allocator::Malloc, 16 * id, factor * 10 * id));
-    }
-    records.push(snapshot(10, 1 << 20));
+fn hostile_profile(command_line: &[u8], size: u64) -> Profile {
+    let calls = [Record::ContextSwitch(1)]
+        .into_iter()
+        .chain(hostile_calls(size));
+    let records: Vec<_> = calls.chain([snapshot(10, 1 << 20)]).collect();
     profile_of_records(command_line, &records)
 }
 
@@ -309,25 +290,8 @@ fn everything_but_data_is_small_and_allowed() {
     let nothing = profile_of_records(b"", &[]);
     let text = written(&asked(Selection::default(), false), [&nothing, &nothing]);
     let [page, _] = Page::of_two(&text);
-    let first = |name: &str| page.elements.iter().find(|e| e.name == name).unwrap();
-    let is_policy = |e: &&Element| e.attribute("http-equiv").is_some();
-    let policy = page.elements.iter().find(is_policy).unwrap();
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    assert_eq!(
-        policy.attribute("content").unwrap(),
-        format!(
-            "default-src 'none'; script-src {} {}; style-src {}; img-src blob: data:; base-uri 'none'; form-action 'none'",
-            hash(&first("script").text),
-            hash(&page.code),
-            hash(&first("style").text)
-        )
-    );
-    let is_data = |script: &&Element| {
-        let section = script.attribute("data-section");
-        script.attribute("type").as_deref() != Some("module") && section.as_deref() != Some("CODE")
-    };
-    let data = scripts(&page.elements).filter(is_data);
-    let size = text.len() - data.map(|script| script.text.len()).sum::<usize>();
+    page.check_policy();
+    let size = page.everything_but_data(&text);
     println!("everything but data: {size} bytes");
     assert!(page.code.len() > 10_000, "the viewer is in the page");
     assert!(size <= 100_000, "{size} bytes");

@@ -5,18 +5,16 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
 use memreport_render::aggregate::ingest::{SourceFiles, SourceLineOptions, SourceLines, Tally};
 use memreport_render::aggregate::{self, Profile, View};
 use memreport_render::{FirstView, Html};
-use sha2::{Digest, Sha256};
 
 use support::capture::{
-    START_MS, call, code, profile_of_file, profile_of_records, push, small_captures, snapshot,
+    HOSTILE, START_MS, call, code, hostile_calls, profile_of_file, profile_of_records, push,
+    small_captures, snapshot,
 };
-use support::html::{Element, unescape};
+use support::html::unescape;
 use support::page::{NEVER, Page, scripts};
 use support::written;
 
@@ -337,35 +335,6 @@ fn check_structure(text: &str, page: &Page, profile: &Profile) {
     assert_eq!(unescape(&titles[0].text), format!("memreport · {command}"));
 }
 
-/// The policy names the hashes of the exact bytes between the tags and of the viewer that is packed in
-/// the page, and allows no request.
-fn check_policy(page: &Page) {
-    let policy = page
-        .elements
-        .iter()
-        .find(|e| e.attribute("http-equiv").as_deref() == Some("Content-Security-Policy"))
-        .and_then(|e| e.attribute("content"))
-        .expect("there is a policy");
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    let text_of = |name: &str| {
-        let mut elements = page.elements.iter().filter(|e| e.name == name);
-        hash(&elements.next().expect("an element").text)
-    };
-    let directives: Vec<&str> = policy.split("; ").collect();
-    let expected = [
-        "default-src 'none'".to_owned(),
-        format!("script-src {} {}", text_of("script"), hash(&page.code)),
-        format!("style-src {}", text_of("style")),
-        "img-src blob: data:".to_owned(),
-        "base-uri 'none'".to_owned(),
-        "form-action 'none'".to_owned(),
-    ];
-    assert_eq!(directives, expected);
-    let styles = page.elements.iter().filter(|e| e.name == "style").count();
-    let inline = page.elements.iter().any(|e| e.attribute("style").is_some());
-    assert!(styles == 1 && !inline, "the policy would block it");
-}
-
 /// Makes the page and checks all that can be checked of any page.
 fn checked_page(profile: &Profile) -> Page {
     let text = written(&Html::default(), profile);
@@ -373,7 +342,7 @@ fn checked_page(profile: &Profile) -> Page {
     assert!(Html::is_report(text.as_bytes()));
     let page = Page::new(&text);
     check_structure(&text, &page, profile);
-    check_policy(&page);
+    page.check_policy();
     check_meta(&page, profile);
     check_slices(&page, profile);
     check_tables(&page);
@@ -409,30 +378,13 @@ fn the_first_view_is_all_that_the_two_modes_differ_in() {
     assert!(peak != leaks && swapped == leaks);
 }
 
-const LONG: &[u8] = &[b'x'; 4000];
-
-/// Names that would be markup, template or line ends elsewhere: function, file.
-const HOSTILE: [(&[u8], &[u8]); 7] = [
-    (b"</script><script>alert(1)</script>", b"{{x}} {{{y}}}"),
-    (b"<!--<script>", b"-->"),
-    ("\u{2028}\u{2029}\u{feff}\u{202e}".as_bytes(), b"a\nb\r\tc"),
-    (b"\xff\xfe", b"\xc3("),
-    (LONG, b"'\"`=&amp;</title>"),
-    (b"", b""),
-    (b"<root>", b"C:\\new\\u003c"),
-];
-
 /// Each frame calls the next; each allocates, and so does a thread with a name as bad.
 fn hostile_profile(command_line: &[u8]) -> Profile {
     let mut records = vec![
         Record::ContextSwitch(1),
         Record::ThreadName(b"</script><b>\xff{{csp}}<!--payload-->"),
     ];
-    for (id, (function, file)) in (1..).zip(HOSTILE) {
-        records.push(code(id, function, file, 1));
-        records.push(push(id));
-        records.push(call(Allocator::Malloc, 16 * id, 10 * id));
-    }
+    records.extend(hostile_calls(10));
     records.push(snapshot(10, 1 << 20));
     profile_of_records(command_line, &records)
 }
@@ -506,12 +458,7 @@ fn what_only_ever_had_temporary_allocations_is_in_the_page() {
 fn everything_but_data_is_small() {
     let text = written(&Html::default(), &profile_of_records(b"app.py", &[]));
     let page = Page::new(&text);
-    let is_data = |script: &&Element| {
-        let section = script.attribute("data-section");
-        script.attribute("type").as_deref() != Some("module") && section.as_deref() != Some("CODE")
-    };
-    let data = scripts(&page.elements).filter(is_data);
-    let size = text.len() - data.map(|script| script.text.len()).sum::<usize>();
+    let size = page.everything_but_data(&text);
     println!("everything but data: {size} bytes");
     assert!(page.code.len() > 10_000, "the viewer is in the page");
     assert!(size <= 100_000, "{size} bytes");

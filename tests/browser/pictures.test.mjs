@@ -50,19 +50,6 @@ const scenes = {
   help: ['v13-etl', { colorScheme: 'dark' }, (page) => page.locator('#help-button').click()],
 };
 
-for (const [name, [capture, options, act]] of Object.entries(scenes)) {
-  test(`the page looks like a report: ${name}`, async () => {
-    const { url } = report(capture);
-    const { page, problems, close } = await open(url, options);
-    await act(page);
-    await settled(page);
-    assert.ok((await colours(page)) > 2);
-    if (PICTURES) await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-    assert.deepEqual(problems, []);
-    await close();
-  });
-}
-
 /** The same of pages of two captures; the first is the README's. */
 const diffScenes = {
   diff: [['v13-regress-before', 'v13-regress-after'], { viewport: { width: 1400, height: 880 } }, async () => {}],
@@ -73,10 +60,14 @@ const diffScenes = {
   'diff-warnings': [['v12-aggregate', 'v13-killed'], {}, async () => {}],
 };
 
-for (const [name, [captures, options, act]] of Object.entries(diffScenes)) {
-  test(`the page of two captures looks like one: ${name}`, async () => {
-    const { url } = diffOf(...captures);
-    const { page, problems, close } = await open(url, options);
+const pages = [
+  ...Object.entries(scenes).map(([name, [capture, ...how]]) => [name, () => report(capture), ...how]),
+  ...Object.entries(diffScenes).map(([name, [captures, ...how]]) => [name, () => diffOf(...captures), ...how]),
+];
+
+for (const [name, make, options, act] of pages) {
+  test(`the page looks like a report: ${name}`, async () => {
+    const { page, problems, close } = await open(make().url, options);
     await act(page);
     await settled(page);
     assert.ok((await colours(page)) > 2);

@@ -1,5 +1,6 @@
 import { largestGrowth, peakRss } from '../core/moments.js';
-import { all, byId, disable, inputById, make, press, setAria } from './dom.js';
+import { all, byId, make, press, setAria } from './dom.js';
+import { disable, inputById } from './inputs.js';
 import { connectMenus } from './menus.js';
 import { connectSearch } from './search_field.js';
 import { connectTheme } from './theme.js';

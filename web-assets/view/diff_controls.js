@@ -1,6 +1,7 @@
 import { diffCsv } from '../core/diff_csv.js';
 import { saveAs } from './download.js';
-import { all, byId, disable, inputById, press } from './dom.js';
+import { all, byId, press } from './dom.js';
+import { disable, inputById } from './inputs.js';
 import { connectMenus } from './menus.js';
 import { connectSearch } from './search_field.js';
 import { connectTheme } from './theme.js';

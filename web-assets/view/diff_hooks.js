@@ -1,4 +1,4 @@
-import { nextFrame } from './dom.js';
+import { nextFrame } from './frame.js';
 
 /** @typedef {import('../core/diff_state.js').DiffState} DiffState */
 /** @typedef {import('./diff_report.js').DiffReport} DiffReport */

@@ -73,24 +73,3 @@ export function fitCanvas(canvas, width, height) {
   if (canvas.height !== h) canvas.height = h;
   return ratio;
 }
-
-/** @returns {Promise<void>} resolves after the next frame */
-export function nextFrame() {
-  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)));
-}
-
-/**
- * @param {string} id
- * @param {boolean} disabled
- */
-export function disable(id, disabled) {
-  /** @type {HTMLButtonElement} */ (byId(id)).disabled = disabled;
-}
-
-/**
- * @param {string} id
- * @returns {HTMLInputElement} select elements too have all that is used here
- */
-export function inputById(id) {
-  return /** @type {HTMLInputElement} */ (byId(id));
-}

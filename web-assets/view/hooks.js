@@ -1,4 +1,4 @@
-import { nextFrame } from './dom.js';
+import { nextFrame } from './frame.js';
 
 /** @typedef {import('../core/state.js').Mode} Mode */
 /** @typedef {import('./page.js').Page} Page */

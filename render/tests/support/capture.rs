@@ -107,3 +107,27 @@ pub(crate) fn snapshot(after_ms: u64, rss: u64) -> Record<'static> {
     let time_ms = START_MS + after_ms;
     Record::Memory(MemoryRecord { time_ms, rss })
 }
+
+const LONG: &[u8] = &[b'x'; 4000];
+
+/// Names that would be markup, template or line ends elsewhere: function, file.
+pub(crate) const HOSTILE: [(&[u8], &[u8]); 7] = [
+    (b"</script><script>alert(1)</script>", b"{{x}} {{{y}}}"),
+    (b"<!--<script>", b"-->"),
+    ("\u{2028}\u{2029}\u{feff}\u{202e}".as_bytes(), b"a\nb\r\tc"),
+    (b"\xff\xfe", b"\xc3("),
+    (LONG, b"'\"`=&amp;</title>"),
+    (b"", b""),
+    (b"<root>", b"C:\\new\\u003c"),
+];
+
+/// Functions with such names, each called by the one before; each allocates `size` bytes times its number.
+pub(crate) fn hostile_calls(size: u64) -> impl Iterator<Item = Record<'static>> {
+    (1..).zip(HOSTILE).flat_map(move |(id, (function, file))| {
+        [
+            code(id, function, file, 1),
+            push(id),
+            call(Allocator::Malloc, 16 * id, size * id),
+        ]
+    })
+}

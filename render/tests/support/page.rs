@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::html::{Element, elements};
 
@@ -316,6 +319,46 @@ impl Page {
             .collect();
         stack.reverse();
         stack
+    }
+
+    /// The policy names the hashes of the exact bytes between the tags and of the viewer that is packed in
+    /// the page, and allows no request.
+    pub(crate) fn check_policy(&self) {
+        let policy = self
+            .elements
+            .iter()
+            .find(|e| e.attribute("http-equiv").as_deref() == Some("Content-Security-Policy"))
+            .and_then(|e| e.attribute("content"))
+            .expect("there is a policy");
+        let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+        let text_of = |name: &str| {
+            let mut elements = self.elements.iter().filter(|e| e.name == name);
+            hash(&elements.next().expect("an element").text)
+        };
+        let directives: Vec<&str> = policy.split("; ").collect();
+        let expected = [
+            "default-src 'none'".to_owned(),
+            format!("script-src {} {}", text_of("script"), hash(&self.code)),
+            format!("style-src {}", text_of("style")),
+            "img-src blob: data:".to_owned(),
+            "base-uri 'none'".to_owned(),
+            "form-action 'none'".to_owned(),
+        ];
+        assert_eq!(directives, expected);
+        let styles = self.elements.iter().filter(|e| e.name == "style").count();
+        let inline = self.elements.iter().any(|e| e.attribute("style").is_some());
+        assert!(styles == 1 && !inline, "the policy would block it");
+    }
+
+    /// Bytes of the page but META and the tables: markup, style, and the two scripts, of which one is packed.
+    pub(crate) fn everything_but_data(&self, text: &str) -> usize {
+        let is_data = |script: &&Element| {
+            let section = script.attribute("data-section");
+            let is_script = script.attribute("type").as_deref() == Some("module");
+            !is_script && section.as_deref() != Some("CODE")
+        };
+        let data = scripts(&self.elements).filter(is_data);
+        text.len() - data.map(|script| script.text.len()).sum::<usize>()
     }
 
     /// What META has at this place in a list.
