@@ -4,6 +4,7 @@ import { TimeAxis } from './axis.js';
 import { DiffAnswer, sortedChanges } from './diff_answer.js';
 import { diffCsv } from './diff_csv.js';
 import { decodeDiff } from './diff_model.js';
+import { shortNames } from './diff_names.js';
 import { COLUMNS, defaultDiffState, fromDiffHash, toDiffHash } from './diff_state.js';
 import { statusOf } from './diff_view.js';
 import { bytesChange, countChange, explainChange, explainSide, shareChange } from './diff_words.js';
@@ -204,6 +205,14 @@ test('changes have a sign, and none has none', () => {
     ['new', 'gone', '', '0\u00a0%', '+12.5\u00a0%', '\u221211.1\u00a0%', '+<\u00a00.1\u00a0%', '+500,000\u00a0%']);
   assert.deepEqual([statusOf([0, 1], [0, 1]), statusOf([1, 0], [1, 0]), statusOf([1, 2], [1, 1]), statusOf([2, 1], [1, 1]), statusOf([1, 1], [1, 2]), statusOf([1, 1], [1, 1])],
     ['new', 'gone', 'grown', 'shrank', 'grown', 'same']);
+});
+
+test('captures are called by as much of their paths as tells them apart', () => {
+  assert.deepEqual(shortNames(['/a/b/old.bin', 'new.bin']), ['old.bin', 'new.bin']);
+  assert.deepEqual(shortNames(['/runs/1/out.bin', '/runs/2/out.bin']), ['1/out.bin', '2/out.bin']);
+  assert.deepEqual(shortNames(['out.bin', '/runs/out.bin']), ['out.bin', 'runs/out.bin']);
+  assert.deepEqual(shortNames(['/runs/out.bin', '/runs/out.bin']), ['out.bin', 'out.bin']);
+  assert.deepEqual(shortNames(['-', 'out.bin']), ['-', 'out.bin']);
 });
 
 test('two runs lie on one time axis, or each fills it', () => {

@@ -1,3 +1,4 @@
+import { shortNames } from '../core/diff_names.js';
 import { bytesChange, countChange, inBrackets } from '../core/diff_words.js';
 import { formatBytes, formatCount, formatTime, timeDigits } from '../core/format.js';
 import { byId, make } from './dom.js';
@@ -19,13 +20,14 @@ const DIFFERS = '\u2260 differs';
  */
 export function showDiffFacts(captures, units) {
   const facts = factsOf(captures, units);
+  const shown = shortNames(captures.map(({ name }) => name));
   const head = make('tr');
   const corner = make('td');
   head.append(corner, ...facts.map(({ name }) => heading(name, 'col')));
   const rows = /** @type {const} */ ([0, 1]).map((side) => {
     const row = make('tr');
     const who = heading('', 'row');
-    who.append(named(captures[side], side === 0 ? 'base' : 'new'));
+    who.append(named(captures[side], shown[side], side === 0 ? 'base' : 'new'));
     row.append(who, ...facts.map(({ cells }) => cell(cells[side])));
     return row;
   });
@@ -40,14 +42,15 @@ export function showDiffFacts(captures, units) {
 
 /**
  * @param {CaptureMeta} meta
+ * @param {string} shown what the capture is called, in short
  * @param {'base' | 'new'} side
- * @returns {HTMLElement} what the capture is called, and the command that was traced
+ * @returns {HTMLElement} that, and the command that was traced
  */
-function named({ name, command, pid, start_ms: start }, side) {
+function named({ name, command, pid, start_ms: start }, shown, side) {
   const out = make('span', '', 'who');
   const key = make('span', side, 'side ' + side);
   key.prepend(make('i'));
-  const file = make('span', name, 'capture');
+  const file = make('span', shown, 'capture');
   const line = make('span', '', 'command');
   line.append(make('bdi', command));
   file.title = `${name}\nPID ${pid}, started ${startInWords(start)}`;
@@ -88,8 +91,9 @@ function factsOf(captures, units) {
    */
   const word = (name, titleOf, of) => {
     const cells = /** @type {[Cell, Cell]} */ (captures.map((meta) => ({ text: of(meta) || UNKNOWN, title: titleOf(meta) })));
-    const differs = cells[0].text !== cells[1].text;
-    return { name, cells, change: { text: differs ? DIFFERS : 'same', title: '' }, differs };
+    const known = cells.every(({ text }) => text !== UNKNOWN);
+    const differs = known && cells[0].text !== cells[1].text;
+    return { name, cells, change: { text: differs ? DIFFERS : known ? 'same' : '', title: '' }, differs };
   };
   return [
     figure('Peak heap', (meta) => meta.peak_bytes, size, sizeChange),

@@ -91,7 +91,8 @@ impl DiffPage {
 
         let viewer = link(&modules(), "diff_page.js")?;
         let style = format!("{}\n{}", SHARED_STYLE.trim(), STYLE.trim());
-        let title = format!("memreport · {} → {}", self.names[0], self.names[1]);
+        let [base, new] = self.names.each_ref().map(|name| file_name(name));
+        let title = format!("memreport · {base} → {new}");
         let shell = shell(TEMPLATE, &style, &viewer, &title, &self.summary(&selected))?;
         let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
         out.write_all(before.as_bytes())?;
@@ -192,6 +193,11 @@ impl DiffPage {
             signed_bytes(change, Units::Iec),
         )
     }
+}
+
+/// What a path ends in.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 fn mode(question: Question) -> &'static str {
