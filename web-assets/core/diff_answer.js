@@ -5,7 +5,7 @@ import { FrameGroups } from './groups.js';
 import { RowStore } from './rows.js';
 import { Shape } from './shape.js';
 import { timed } from './timing.js';
-import { Values } from './values.js';
+import { Values, addUp } from './values.js';
 
 /** @typedef {import('./columns.js').Column} Column */
 /** @typedef {import('./diff_model.js').DiffModel} DiffModel */
@@ -37,7 +37,10 @@ export class DiffAnswer {
     const { nodes } = model.meta.counts;
     /** What base and new have, by node. */
     this.values = [new Values(nodes), new Values(nodes)];
-    this.widths = new Values(nodes);
+    this.widths = new Float64Array(nodes);
+    /** Running sums: how wide the nodes before one are. */
+    this.widthSum = new Float64Array(nodes + 1);
+    this.visible = [new Float64Array(nodes), new Float64Array(nodes)];
     /** The slices whose peaks are shown; -1 in other modes. */
     this.slices = [-1, -1];
     /** @type {Map<string, DiffView>} */
@@ -47,7 +50,7 @@ export class DiffAnswer {
     this.setValues(this.stores);
     this.setWidths(null, 'bytes', 'larger');
     /** Running sum over the nodes by which siblings are ordered; it does not depend on the ranges. */
-    this.order = this.widths.sumBytes.slice();
+    this.order = this.widthSum.slice();
     const usual = { hideIrrelevant: true, foldImports: false };
     this.view = this.viewFor(usual);
     this.tableShape = this.shapeFor(usual, 'function');
@@ -65,7 +68,7 @@ export class DiffAnswer {
       this.setValues(mode === 'temporary' || mode === 'made' ? sides.map((side) => side[mode]) : this.stores);
       this.view = this.viewFor(shown);
       this.setWidths(this.view.shape, metric, width);
-      this.view.setSides(this.values, this.widths);
+      this.view.setSides(this.values, this.widthSum);
     });
   }
 
@@ -98,10 +101,11 @@ export class DiffAnswer {
    * @param {Width} width
    */
   setWidths(shape, metric, width) {
-    const [base, next] = this.values.map((values) => (shape === null ? values[metric] : ofVisible(values[metric], shape.near)));
-    const of = width === 'larger' ? Math.max : (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(b - a);
-    const widths = Float64Array.from(base, (value, node) => of(value, next[node]));
-    this.widths.set(widths, widths, null);
+    const { widths } = this;
+    const [base, next] = this.values.map((values, side) => (shape === null || shape.isPlain ? values[metric] : addVisible(values[metric], shape.near, this.visible[side])));
+    if (width === 'larger') for (let i = 0, n = widths.length; i < n; i++) widths[i] = base[i] > next[i] ? base[i] : next[i];
+    else for (let i = 0, n = widths.length; i < n; i++) widths[i] = Math.abs(next[i] - base[i]);
+    addUp(widths, this.widthSum);
   }
 
   /**
@@ -169,10 +173,11 @@ export class DiffAnswer {
 /**
  * @param {Column} values by node
  * @param {Uint32Array} near the visible node that each one's belongs to
+ * @param {Float64Array} out what each visible node has
  * @returns {Float64Array}
  */
-function ofVisible(values, near) {
-  const out = new Float64Array(values.length);
+function addVisible(values, near, out) {
+  out.fill(0);
   for (let i = 0, n = values.length; i < n; i++) out[near[i]] += values[i];
   return out;
 }

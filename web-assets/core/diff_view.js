@@ -18,11 +18,11 @@ export class DiffView extends CallersFirst {
 
   /**
    * @param {Values[]} sides
-   * @param {Values} widths
+   * @param {Float64Array} widthSum running sum over the nodes
    */
-  setSides(sides, widths) {
+  setSides(sides, widthSum) {
     this.sides = sides;
-    this.setValues(widths, 'bytes');
+    this.sumBytes = this.sumCount = widthSum;
   }
 
   /**
