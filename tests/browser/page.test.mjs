@@ -21,6 +21,18 @@ test('an aggregated capture has no range to select, and says why', async () => {
   await close();
 });
 
+test('a frame says what it is to the pointer', async () => {
+  const { url } = report('v13-regress-after');
+  const { page, problems, close } = await open(url);
+  await page.locator('#tree').hover({ position: { x: 300, y: 4 * 19 + 8 } });
+  const name = page.locator('#tip .name');
+  assert.equal(await name.innerText(), 'index');
+  const box = await name.boundingBox();
+  assert.ok(box.width > 30 && box.height < 25, 'the name is written in one line');
+  assert.deepEqual(problems, []);
+  await close();
+});
+
 test('dragging on the timeline moves the range, and the number follows', async () => {
   const { url, profile } = report('v13-etl');
   const { page, problems, close } = await open(url);

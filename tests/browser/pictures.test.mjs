@@ -50,11 +50,11 @@ const scenes = {
   help: ['v13-etl', { colorScheme: 'dark' }, (page) => page.locator('#help-button').click()],
 };
 
-/** The same of pages of two captures; the first is the README's. */
+/** The same of pages of two captures; `diff` and `diff-changes` are the README's. */
 const diffScenes = {
   diff: [['v13-regress-before', 'v13-regress-after'], { viewport: { width: 1400, height: 880 } }, async () => {}],
   'diff-dark': [['v13-regress-before', 'v13-regress-after'], { colorScheme: 'dark' }, async () => {}],
-  'diff-changes': [['v13-etl-py39', 'v13-etl-py314'], {}, (page) => page.locator('[data-width=change]').click()],
+  'diff-changes': [['v13-etl-py39', 'v13-etl-py314'], { viewport: { width: 1400, height: 880 } }, (page) => page.locator('[data-width=change]').click()],
   'diff-search': [['v08-etl', 'v13-etl'], { colorScheme: 'dark' }, (page) => page.locator('#search').fill('json')],
   'diff-narrow': [['v13-regress-before', 'v13-regress-after'], { viewport: { width: 800, height: 900 } }, async () => {}],
   'diff-warnings': [['v12-aggregate', 'v13-killed'], {}, async () => {}],
