@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { TimeAxis } from './axis.js';
 import { DiffAnswer, sortedChanges } from './diff_answer.js';
 import { diffCsv } from './diff_csv.js';
+import { NEVER } from './decode.js';
 import { decodeDiff } from './diff_model.js';
 import { shortNames } from './diff_names.js';
 import { COLUMNS, defaultDiffState, fromDiffHash, toDiffHash } from './diff_state.js';
@@ -108,6 +109,24 @@ test('with larger sides, no frame is narrower than either side', async () => {
   assert.ok(view.n > 20);
 });
 
+test('what a hidden frame has makes the frame that it belongs to no wider than its larger side', async () => {
+  const frames = ['<root>', 'main', 'machinery'].map((name, i) => ({ function: name, file: 'app', line: 0, flags: i === 2 ? 1 : 0 }));
+  const profile = (/** @type {number} */ location) => ({
+    frames,
+    nodes: [{ parent: -1, frame: 0 }, { parent: 0, frame: 1 }, { parent: 1, frame: 2 }],
+    locations: [1, 2].map((node) => ({ node, thread: 0, allocator: 0 })),
+    snapshots: [],
+    slices: [{ peak: 10, moment: 1 }],
+    rows: [{ start: 0, end: NEVER, location, count: 1, bytes: 10 }],
+  });
+  const answer = await answerOf([profile(0), profile(1)]);
+  const usual = defaultDiffState(answer.model.meta);
+  answer.ask(usual);
+  assert.deepEqual([answer.view.weight(0), answer.view.status(0)], [10, 'same']);
+  answer.ask({ ...usual, hideIrrelevant: false });
+  assert.equal(answer.view.weight(0), 20, 'each of the stacks is as wide as its larger side');
+});
+
 test('a capture is no different from itself', async () => {
   const [base] = randomPair(4);
   const answer = await answerOf([base, base]);
@@ -151,6 +170,9 @@ test('sums alone have no part of the run', async () => {
   const answer = new DiffAnswer(await decodeDiff(meta, new Map([...sections].filter(([tag]) => !/TEMP|MADE/.test(tag)))));
   answer.ask({ ...defaultDiffState(meta), ranges: [[0, 0], [0, 0]] });
   assert.deepEqual(answer.slices, [4, 0]);
+  answer.ask({ ...defaultDiffState(meta), mode: 'leaks', ranges: [[0, 0], [0, 0]] });
+  assert.equal(answer.bytes[0], naive(base, 'leaks', 0, 12).reduce((a, b) => a + b, 0), 'of the whole run');
+  answer.ask({ ...defaultDiffState(meta), ranges: [[0, 0], [0, 0]] });
   assert.match(explainSide(0, defaultDiffState(meta), answer, new TimeAxis(answer.model.sides[0].snapshotTime, 1000)), /at the peak of the whole run\.$/);
 });
 
