@@ -1,8 +1,9 @@
 //! Joins the viewer's modules into one script.
 //!
-//! Each module becomes `const m_name = (() => { …; return { a, b }; })();`, each import
-//! `const { a, b } = m_other;`, in an order in which every module comes after what it imports. One
-//! script needs one hash in the page's policy, and no bundler. Comments and indentation go, outside
+//! Each module becomes `const { a, b } = (() => { …; return { a, b }; })();`, in an order in which every module
+//! comes after what it imports. What is exported has a name of its own among all modules, so imports need no
+//! code; the type checker sees to it that nothing is used that is not imported. One script needs one hash in
+//! the page's policy, and no bundler. Comments and indentation go, outside
 //! strings, templates and regular expressions.
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(crate) fn link(modules: &[Module<'_>], entry: &str) -> Result<String, Error>
     let mut linker = Linker {
         sources,
         states: BTreeMap::new(),
+        exporters: BTreeMap::new(),
         out: String::from("'use strict';\n"),
     };
     linker.add(
@@ -63,6 +65,8 @@ enum State {
 struct Linker<'a> {
     sources: BTreeMap<&'a str, &'a str>,
     states: BTreeMap<String, State>,
+    /// The module of each exported name.
+    exporters: BTreeMap<String, String>,
     out: String,
 }
 
@@ -79,22 +83,19 @@ impl Linker<'_> {
         let Some(&source) = self.sources.get(path) else {
             return Err(from.error(format!("there is no module {path}")));
         };
-        let name = module_name(path);
-        if let Some(other) = self.states.keys().find(|other| module_name(other) == name) {
-            return Err(from.error(format!("{path} has the same name as {other}")));
-        }
         self.states.insert(path.to_owned(), State::Linking);
         let mut body = String::new();
         let mut exports = Vec::new();
         for (line, text) in (1..).zip(strip(source).split('\n')) {
             let place = Place { file: path, line };
             if let Some(import) = text.strip_prefix("import ") {
-                let (names, target) = parse_import(import, &place)?;
-                let target = resolve(path, target);
-                self.add(&target, &place)?;
-                body.push_str(&format!("const {names} = {};\n", module_name(&target)));
+                self.add(&resolve(path, parse_import(import, &place)?), &place)?;
             } else if let Some(declaration) = text.strip_prefix("export ") {
-                exports.push(exported_name(declaration, &place)?);
+                let name = exported_name(declaration, &place)?;
+                if let Some(other) = self.exporters.insert(name.clone(), path.to_owned()) {
+                    return Err(place.error(format!("{other} exports {name} too")));
+                }
+                exports.push(name);
                 body.push_str(declaration);
                 body.push('\n');
             } else if !text.is_empty() {
@@ -102,17 +103,18 @@ impl Linker<'_> {
                 body.push('\n');
             }
         }
-        let exports = exports.join(", ");
-        self.out.push_str(&format!(
-            "const {name} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
-        ));
+        let names = exports.join(", ");
+        self.out.push_str(&match exports.as_slice() {
+            [] => format!("(() => {{\n{body}}})();\n"),
+            _ => format!("const {{ {names} }} = (() => {{\n{body}return {{ {names} }};\n}})();\n"),
+        });
         self.states.insert(path.to_owned(), State::Linked);
         Ok(())
     }
 }
 
-/// `{ a, b } from './x.js';`: the names in braces, and the path.
-fn parse_import<'a>(text: &'a str, place: &Place<'_>) -> Result<(&'a str, &'a str), Error> {
+/// `{ a, b } from './x.js';`: the path.
+fn parse_import<'a>(text: &'a str, place: &Place<'_>) -> Result<&'a str, Error> {
     let parts = text
         .strip_suffix(';')
         .and_then(|text| text.split_once(" from "));
@@ -121,7 +123,7 @@ fn parse_import<'a>(text: &'a str, place: &Place<'_>) -> Result<(&'a str, &'a st
             .strip_prefix('\'')
             .and_then(|path| path.strip_suffix('\''))?;
         let named = names.starts_with('{') && names.ends_with('}') && !names.contains(" as ");
-        (named && quoted.starts_with('.')).then_some((names, quoted))
+        (named && quoted.starts_with('.')).then_some(quoted)
     });
     parsed
         .ok_or_else(|| place.error("only named imports of the viewer's own modules can be linked"))
@@ -157,17 +159,6 @@ fn resolve(from: &str, target: &str) -> String {
         }
     }
     parts.join("/")
-}
-
-/// The constant that holds a module: by its base name, which is its own.
-fn module_name(path: &str) -> String {
-    let base = path.rsplit('/').next().unwrap_or(path);
-    format!(
-        "m_{}",
-        base.strip_suffix(".js")
-            .unwrap_or(base)
-            .replace(|c: char| !c.is_alphanumeric(), "_")
-    )
 }
 
 /// Leaves out comments and indentation; lines keep their numbers.
@@ -338,21 +329,18 @@ mod tests {
         ])
         .unwrap();
         let expected = "'use strict';
-const m_numbers = (() => {
+const { two } = (() => {
 const two = 2;
 return { two };
 })();
-const m_math = (() => {
-const { two } = m_numbers;
+const { twice } = (() => {
 function twice(x) {
 return two * x;
 }
 return { twice };
 })();
-const m_main = (() => {
-const { twice } = m_math;
+(() => {
 console.log(twice(2));
-return {  };
 })();
 ";
         assert_eq!(script, expected);
@@ -393,15 +381,15 @@ return {  };
     }
 
     #[test]
-    fn two_modules_of_one_name_are_an_error() {
+    fn what_two_modules_export_is_an_error() {
         let main = "import { a } from './core/x.js';\nimport { b } from './view/x.js';\n";
         let message = message(&[
             ("main.js", main),
             ("core/x.js", "export const a = 1;\n"),
-            ("view/x.js", "export const b = 1;\n"),
+            ("view/x.js", "export const b = 1;\nexport const a = 2;\n"),
         ]);
         assert!(
-            message.contains("main.js:2: view/x.js has the same name as core/x.js"),
+            message.contains("view/x.js:2: core/x.js exports a too"),
             "{message}"
         );
     }
