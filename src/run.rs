@@ -13,8 +13,8 @@ use memreport_render::aggregate::{
 use memreport_render::{
     Collapsed, Csv, DiffPage, DiffReport, Error as RenderError, FirstView, Gprof2dot, Html, Json,
     Output, Pprof, Slim, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree,
-    Units, format_bytes, format_count, inspection_json, inspection_text, record_json, saved_json,
-    saved_text,
+    Units, cautions, format_bytes, format_count, inspection_json, inspection_text, record_json,
+    saved_json, saved_text,
 };
 
 use crate::cli::{
@@ -270,6 +270,11 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<Outcome> {
     };
     let [base, new] = captures.map(|capture| read(capture, &args.read, question));
     let (base, new) = (base?, new?);
+    if !args.read.quiet {
+        for caution in cautions([&base, &new]) {
+            say(&format!("note: {caution}"));
+        }
+    }
     output::write_with(path, &|out| report([&base, &new], out))?.publish()?;
     Ok(outcome(&args.read, &[&base, &new]))
 }

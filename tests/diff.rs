@@ -355,3 +355,20 @@ fn damage_on_either_side_is_in_the_page_and_in_the_exit_code() {
     assert_eq!(output.status.code(), Some(2));
     assert!(!page.exists());
 }
+
+#[test]
+fn what_does_not_compare_is_said() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("memreport").unwrap();
+        let captures = [path("v13-etl"), path("v13-pyalloc")];
+        command.arg("diff").args(captures).args(arguments);
+        command.output().unwrap()
+    };
+    let words = "Python's own allocators were traced in new only";
+    let output = run(&["--json"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains(words));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(found["doubts"][0].as_str().unwrap().contains(words));
+    assert!(text(&run(&["--markdown"])).contains(words));
+    assert!(run(&["-q"]).stderr.is_empty());
+}

@@ -13,7 +13,7 @@ use memreport_aggregate::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::cautions::cautions;
+pub use self::cautions::cautions;
 use self::figures::{Figure, figures};
 pub(crate) use self::signed::signed_bytes;
 use self::signed::{json_number, signed_count, signed_percent};

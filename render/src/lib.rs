@@ -36,7 +36,7 @@ pub use memreport_aggregate as aggregate;
 
 pub use collapsed::Collapsed;
 pub use csv::Csv;
-pub use diff::DiffReport;
+pub use diff::{DiffReport, cautions};
 pub use doubts::doubts;
 pub use error::Error;
 pub use form::{Extent, Form};

@@ -2,8 +2,10 @@
 
 use memreport_aggregate::Profile;
 
-/// Clauses, without capital and full stop; none for captures that were made alike.
-pub(crate) fn cautions(profiles: [&Profile; 2]) -> Vec<String> {
+/// Clauses on what keeps base and new from being compared, without capital and full stop; none for captures
+/// that were made alike.
+#[must_use]
+pub fn cautions(profiles: [&Profile; 2]) -> Vec<String> {
     let metadata = profiles.map(|profile| &profile.metadata);
     let only = |has: [bool; 2]| match has {
         [true, false] => Some(("base", "new")),

@@ -18,15 +18,18 @@ pub(crate) const GENERATOR: &str = concat!("memreport ", env!("CARGO_PKG_VERSION
 /// META, but the lengths of sections.
 pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView) -> Value {
     let Tables { profile, shown, .. } = tables;
-    let mut meta = capture_facts(profile);
-    meta["schema"] = SCHEMA.into();
-    meta["generator"] = GENERATOR.into();
-    meta["mode"] = match first_view {
-        FirstView::Peak => "peak",
-        FirstView::Leaks => "leaks",
-        FirstView::Temporary => "temporary",
+    let mut meta = json!({
+        "schema": SCHEMA,
+        "generator": GENERATOR,
+        "mode": match first_view {
+            FirstView::Peak => "peak",
+            FirstView::Leaks => "leaks",
+            FirstView::Temporary => "temporary",
+        },
+    });
+    if let (Value::Object(meta), Value::Object(facts)) = (&mut meta, capture_facts(profile)) {
+        meta.extend(facts);
     }
-    .into();
     let threads = profile.threads.iter();
     meta["threads"] = threads
         .map(|thread| thread_label(profile, thread))
