@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::id::{LocationId, NodeId, StringId, ThreadId};
-use crate::temporaries::Recent;
 
 /// A thread, or greenlet, of the traced process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,20 +22,18 @@ const CACHE_BITS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct ThreadState {
     pub(crate) thread: Thread,
-    pub(crate) recent: Recent,
     stack: Vec<NodeId>,
     /// Locations that the thread allocated at lately, with the stack and allocator of each.
     cached: Vec<(u64, LocationId)>,
 }
 
 impl ThreadState {
-    fn new(id: u64, threshold: usize) -> Self {
+    fn new(id: u64) -> Self {
         Self {
             thread: Thread {
                 id,
                 name: StringId(0),
             },
-            recent: Recent::new(threshold),
             stack: Vec::new(),
             cached: vec![(0, LocationId::NONE); 1 << CACHE_BITS],
         }
@@ -92,29 +89,20 @@ fn place(key: u64) -> usize {
 }
 
 /// All threads met so far, in the order of their first appearance.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Threads {
     states: Vec<ThreadState>,
     numbers: FxHashMap<u64, ThreadId>,
-    threshold: usize,
 }
 
 impl Threads {
-    pub(crate) fn new(threshold: usize) -> Self {
-        Self {
-            states: Vec::new(),
-            numbers: FxHashMap::default(),
-            threshold,
-        }
-    }
-
     /// Finds or adds a thread.
     pub(crate) fn intern(&mut self, id: u64) -> Result<ThreadId, Error> {
         if let Some(&thread) = self.numbers.get(&id) {
             return Ok(thread);
         }
         let thread = ThreadId::new(self.states.len()).ok_or(Error::TooMany { what: "threads" })?;
-        self.states.push(ThreadState::new(id, self.threshold));
+        self.states.push(ThreadState::new(id));
         self.numbers.insert(id, thread);
         Ok(thread)
     }
@@ -135,7 +123,7 @@ mod tests {
 
     #[test]
     fn popping_too_much_empties_the_stack() {
-        let mut state = ThreadState::new(1, 1);
+        let mut state = ThreadState::new(1);
         state.push(NodeId(1));
         state.push(NodeId(2));
         assert!(state.pop(1));
@@ -146,7 +134,7 @@ mod tests {
 
     #[test]
     fn cached_locations_belong_to_a_stack_and_an_allocator() {
-        let mut state = ThreadState::new(1, 1);
+        let mut state = ThreadState::new(1);
         state.cache(Allocator::Malloc, LocationId(7));
         assert_eq!(state.cached(Allocator::Malloc), Some(LocationId(7)));
         assert_eq!(state.cached(Allocator::Calloc), None);
