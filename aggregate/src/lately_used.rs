@@ -15,16 +15,14 @@ pub(crate) struct ShortLived {
     pub(crate) end: u32,
 }
 
-/// What is known of the addresses that were used last.
+/// What is known of the N addresses that were used last; N is a power of two.
 ///
 /// An allocation waits here until its batch ends, or another address takes its slot. One that is freed
 /// before, at an address where nothing lived, is a [`ShortLived`] block: nobody need look it up any more.
 /// All others go to their lanes then.
 #[derive(Debug)]
-pub(crate) struct LatelyUsed {
-    slots: Vec<Slot>,
-    /// How far a hash is shifted right to give a slot.
-    shift: u32,
+pub(crate) struct LatelyUsed<const N: usize> {
+    slots: Box<[Slot; N]>,
 }
 
 /// * An address of 0: nothing is known
@@ -59,16 +57,10 @@ impl Slot {
     }
 }
 
-impl LatelyUsed {
-    /// Most blocks that live briefly are freed before so many others take their slots; and all of them fit
-    /// in a core's own cache.
-    pub(crate) const BITS: u32 = 9;
-
-    /// Remembers two to the power of `bits` addresses.
-    pub(crate) fn new(bits: u32) -> Self {
+impl<const N: usize> LatelyUsed<N> {
+    pub(crate) fn new() -> Self {
         Self {
-            slots: vec![Slot::UNKNOWN; 1 << bits],
-            shift: u64::BITS - bits,
+            slots: Box::new([Slot::UNKNOWN; N]),
         }
     }
 
@@ -131,8 +123,8 @@ impl LatelyUsed {
 
     #[inline(always)]
     fn slot(&mut self, address: u64) -> Option<&mut Slot> {
-        let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift;
-        self.slots.get_mut(usize::try_from(mixed).unwrap_or(0))
+        let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.slots.get_mut(usize::try_from(mixed).unwrap_or(0) % N)
     }
 }
 
@@ -212,11 +204,10 @@ mod tests {
         /// Few slots, so that addresses take them from each other.
         #[test]
         fn every_block_ends_as_it_would_without(
-            bits in 1..4_u32,
             ops in prop::collection::vec(op(), 0..200),
         ) {
             let (mut all, mut left) = (Model::default(), Model::default());
-            let (mut lately, mut lanes) = (LatelyUsed::new(bits), Lanes::new(2));
+            let (mut lately, mut lanes) = (LatelyUsed::<4>::new(), Lanes::new(2));
             let (mut batch, mut index) = (0, 0);
             for op in ops.into_iter().chain([Op::Flush]) {
                 let at = (batch, index);

@@ -10,6 +10,10 @@ use crate::ledger::{Death, Ledger};
 use crate::slices::{Segment, Slices};
 use crate::temporaries::RecentTemporaries;
 
+/// Addresses that are remembered. Most blocks that live briefly end before so many others were used, and
+/// all of it fits in a core's own cache.
+const REMEMBERED: usize = 512;
+
 /// Counts single blocks by location and size, finds temporary allocations, settles short-lived blocks,
 /// and divides all other events into lanes.
 #[derive(Debug)]
@@ -19,7 +23,7 @@ pub(crate) struct Sift {
     pub(crate) temporaries: RecentTemporaries,
     /// Of the batch at hand.
     pub(crate) lanes: Lanes,
-    lately_used: LatelyUsed,
+    lately_used: LatelyUsed<REMEMBERED>,
     /// Of the batch at hand, by their ends.
     short_lived: Vec<ShortLived>,
 }
@@ -30,7 +34,7 @@ impl Sift {
             ledger: Ledger::default(),
             temporaries: RecentTemporaries::new(temporary_threshold),
             lanes: Lanes::new(n_lanes),
-            lately_used: LatelyUsed::new(LatelyUsed::BITS),
+            lately_used: LatelyUsed::new(),
             short_lived: Vec::new(),
         }
     }

@@ -338,7 +338,8 @@ impl CurrentThread<'_> {
     /// Warns of a native stack that does not exist.
     #[inline(always)]
     fn check_native(&mut self, record: Allocation, offset: u64) {
-        if self.native_traces && record.native_id > self.n_native_nodes {
+        // Without native stacks, the number is 0.
+        if record.native_id > self.n_native_nodes {
             self.warnings.add(WarningKind::UndefinedNativeStack, offset);
         }
     }

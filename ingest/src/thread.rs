@@ -40,7 +40,7 @@ impl ThreadState {
     }
 
     /// The stack that the thread is in.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn node(&self) -> NodeId {
         self.stack.last().copied().unwrap_or_default()
     }
@@ -59,7 +59,7 @@ impl ThreadState {
     }
 
     /// The location of this stack and allocator, if the thread allocated there lately.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cached(&self, allocator: Allocator) -> Option<LocationId> {
         let key = self.cache_key(allocator);
         let &(cached_for, location) = self.cached.get(place(key))?;
@@ -75,14 +75,14 @@ impl ThreadState {
     }
 
     /// Stack and allocator, never 0: allocators count from 1.
-    #[inline]
+    #[inline(always)]
     fn cache_key(&self, allocator: Allocator) -> u64 {
         (u64::from(self.node().0) << 4) | allocator as u64
     }
 }
 
 /// Where a key's location is kept.
-#[inline]
+#[inline(always)]
 fn place(key: u64) -> usize {
     let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS);
     usize::try_from(mixed).unwrap_or(0)
