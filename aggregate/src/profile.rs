@@ -41,7 +41,7 @@ impl Default for Options {
         Self {
             max_memory_records: 10_000,
             temporary_threshold: 1,
-            events_per_batch: 1 << 16,
+            events_per_batch: 1 << 14,
             symbols: SymbolOptions {
                 enabled: true,
                 ..SymbolOptions::default()
