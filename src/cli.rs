@@ -123,6 +123,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_enum, value_name = "FILES", default_value_t = SourceArg::None)]
     pub(crate) source: SourceArg,
 
+    /// Fold small stacks and merge memory snapshots while the page is larger: bytes, or like 500k, 25M
+    #[arg(long, value_name = "SIZE", default_value = "25M", value_parser = parse_size)]
+    pub(crate) max_html_size: u64,
+
     // Last: its heading is that of all options after it.
     #[command(flatten)]
     pub(crate) also: AlsoArgs,
@@ -625,21 +629,32 @@ pub(crate) struct RecordsArgs {
 /// Smallest budget: what no total goes beyond.
 const MIN_BUDGET: usize = 1000;
 
-/// Bytes, in multiples of 1000 with k or M.
 fn parse_budget(text: &str) -> Result<usize, String> {
-    let units = [("k", 1000), ("K", 1000), ("M", 1_000_000)];
+    match usize::try_from(parse_size(text)?) {
+        Ok(bytes) if bytes >= MIN_BUDGET => Ok(bytes),
+        Ok(_) => Err(format!("it must be at least {MIN_BUDGET} bytes")),
+        Err(_) => Err("it is too large".to_owned()),
+    }
+}
+
+/// Bytes, in multiples of 1000 with k, M or G.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let units = [
+        ("k", 1000),
+        ("K", 1000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ];
     let unit = units
         .iter()
         .find_map(|&(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
     let (number, unit) = unit.unwrap_or((text, 1));
-    let number: usize = number
+    let number: u64 = number
         .parse()
         .map_err(|_| "it must be a number of bytes, like 8000, 8k or 1M")?;
-    match number.checked_mul(unit) {
-        Some(bytes) if bytes >= MIN_BUDGET => Ok(bytes),
-        Some(_) => Err(format!("it must be at least {MIN_BUDGET} bytes")),
-        None => Err("it is too large".to_owned()),
-    }
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "it is too large".to_owned())
 }
 
 fn parse_positive(text: &str) -> Result<usize, String> {

@@ -40,7 +40,11 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     };
     let selection = Selection::default().asking(question);
     let selection = (question != Question::Peak).then_some(selection);
-    let mut wanted: Vec<(&Path, Box<dyn Output>)> = vec![(&page, Box::new(Html { first_view }))];
+    let html = Html {
+        first_view,
+        max_len: args.max_html_size,
+    };
+    let mut wanted: Vec<(&Path, Box<dyn Output>)> = Vec::new();
     for (format, path) in args.also.exports() {
         wanted.push((path, exported(format, selection.clone(), true)));
     }
@@ -49,7 +53,8 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
         wanted.push((path, statistics(as_json, TOP, Units::default())));
     }
     let mut places = HashSet::new();
-    for (path, _) in &wanted {
+    let others = wanted.iter().map(|(path, _)| *path);
+    for path in [page.as_path()].into_iter().chain(others) {
         refuse_capture(&args.capture, path)?;
         if !places.insert(output::place(path)) {
             bail!("two outputs have the same place: {}", path.display());
@@ -57,13 +62,17 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
     }
 
     let profile = read_with(&args.capture, &args.read, question, args.source.into())?;
+    let made = html.page(&profile)?;
     // All of them are written before the first replaces anything.
-    let written: Vec<_> = wanted
-        .iter()
-        .map(|(path, output)| output::write(output.as_ref(), &profile, path))
-        .collect::<Result<_>>()?;
+    let mut written = vec![output::write_with(&page, &|out| made.write(out))?];
+    for (path, output) in &wanted {
+        written.push(output::write(output.as_ref(), &profile, path)?);
+    }
     written.into_iter().try_for_each(output::Written::publish)?;
     if !args.read.quiet {
+        if let Some(folded) = &made.folded {
+            say(&format!("note: {folded} (--max-html-size)"));
+        }
         say(&page_summary(&profile, &page));
     }
     Ok(outcome(&args.read, &[&profile]))

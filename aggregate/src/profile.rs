@@ -270,6 +270,14 @@ pub fn profile_of(
     })
 }
 
+impl Profile {
+    /// Slices and rows with each `stride`-th snapshot only; every peak stays exact.
+    #[must_use]
+    pub fn thinned(&self, stride: usize) -> (Slices, Vec<Interval>) {
+        thin(&self.slices, self.intervals.clone(), stride)
+    }
+}
+
 fn made_by_location<'a>(
     ledgers: impl IntoIterator<Item = &'a Ledger>,
     n_locations: usize,

@@ -33,7 +33,7 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "start_ms": metadata.start_time_ms,
         "end_ms": metadata.end_time_ms,
         "aggregated": profile.is_aggregated,
-        "peak_slice": profile.slices.peak_slice(profile.slices.whole_run()),
+        "peak_slice": shown.slices.peak_slice(shown.slices.whole_run()),
         "native": metadata.has_native_traces,
         "python_allocators_traced": metadata.trace_python_allocators,
         "mode": match first_view {
@@ -49,18 +49,24 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView, lengths: &[(&str,
         "threads": profile.threads.iter().map(|thread| thread_label(profile, thread)).collect::<Vec<_>>(),
         "allocators": Allocator::ALL.map(Allocator::name),
         "warnings": doubts(profile).iter().map(|text| sentence(text)).collect::<Vec<_>>(),
-        "snapshot_stride": profile.snapshot_stride,
+        "snapshot_stride": shown.snapshot_stride,
         "temporary": shown.temporaries.is_some(),
         "counts": {
             "strings": tables.n_strings(),
-            "frames": shown.frames.len(),
+            "frames": shown.frames.len() + shown.others.len(),
             "nodes": shown.depths.len(),
             "locations": shown.locations.len(),
-            "snapshots": profile.slices.n_snapshots(),
+            "snapshots": shown.slices.n_snapshots(),
             "rows": shown.rows.len(),
         },
         "sections": sections,
     });
+    if shown.folded.stacks > 0 {
+        meta["folded"] = json!({
+            "stacks": shown.folded.stacks,
+            "peak_bytes": shown.folded.peak_bytes,
+        });
+    }
     if shown.temporaries.is_some() {
         meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
     }

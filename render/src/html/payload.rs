@@ -13,6 +13,7 @@ use super::shown::Shown;
 use crate::Error;
 use crate::frame_class::{is_import_system, is_irrelevant};
 use crate::stacks::Numbering;
+use crate::units::format_count;
 
 /// Flags of a frame.
 const IRRELEVANT: u8 = 1;
@@ -25,7 +26,7 @@ const ROOT_NAME: &[u8] = b"<root>";
 /// What a section's columns are made of.
 pub(crate) struct Tables<'a> {
     pub(crate) profile: &'a Profile,
-    pub(crate) shown: &'a Shown,
+    pub(crate) shown: &'a Shown<'a>,
     /// Strings by number; the one after the last is the root's name.
     pub(crate) strings: Numbering<StringId>,
     pub(crate) sources: Sources<'a>,
@@ -37,7 +38,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    fn new(profile: &'a Profile, shown: &Shown) -> Self {
+    fn new(profile: &'a Profile, shown: &Shown<'_>) -> Self {
         let mut lines = Numbering::default();
         if let Some(source_lines) = &profile.source_lines {
             let of_frames = shown.frames.iter().filter_map(|&id| source_lines.line(id));
@@ -66,7 +67,7 @@ const TEMPORARIES: (&str, Fill) = ("TEMP", temporaries);
 /// before compression.
 pub(crate) fn write(
     profile: &Profile,
-    shown: &Shown,
+    shown: &Shown<'_>,
     first_view: FirstView,
     code: (&str, u64),
     out: &mut dyn Write,
@@ -99,14 +100,19 @@ pub(crate) fn write(
 }
 
 impl Tables<'_> {
-    /// Number of strings, the root's name and lines of source among them.
+    /// Number of strings: of frames, the root's name, lines of source, names of folded stacks.
     pub(crate) fn n_strings(&self) -> usize {
-        self.first_source() + self.sources.lines.things().len()
+        self.first_other() + self.shown.others.len()
     }
 
     /// Number of the string of the first line of source.
     fn first_source(&self) -> usize {
         self.strings.things().len() + 1
+    }
+
+    /// Number of the string of the first name of folded stacks.
+    fn first_other(&self) -> usize {
+        self.first_source() + self.sources.lines.things().len()
     }
 
     /// The string of a frame's line of source, or 0.
@@ -134,11 +140,18 @@ impl Tables<'_> {
                     .iter()
                     .map(|line| line.as_bytes().to_vec()),
             )
+            .chain(self.shown.others.iter().map(|&n| other_name(n)))
     }
 }
 
+/// What a frame of so many folded stacks is called.
+fn other_name(n: u64) -> Vec<u8> {
+    let stacks = if n == 1 { "stack" } else { "stacks" };
+    format!("other: {} {stacks}", format_count(n)).into_bytes()
+}
+
 fn snapshots(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
-    let slices = &tables.profile.slices;
+    let slices = &tables.shown.slices;
     let start = tables.profile.metadata.start_time_ms.cast_unsigned();
     out.z_deltas(slices.times_ms.iter().copied(), start)?;
     out.z_deltas(slices.rss.iter().copied(), 0)?;
@@ -173,12 +186,21 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
     frames()
         .skip(1)
         .try_for_each(|frame| out.u(number(frame.function)))?;
+    let others = 0..shown.others.len();
+    others
+        .clone()
+        .try_for_each(|other| out.u((tables.first_other() + other) as u64))?;
+    // Folded stacks have no file, no line, no source and no flags.
+    let nothing = |out: &mut Columns<&mut dyn Write>| others.clone().try_for_each(|_| out.u(0));
     frames().try_for_each(|frame| out.u(number(frame.file)))?;
+    nothing(out)?;
     frames().try_for_each(|frame| out.u(u64::try_from(frame.line).unwrap_or(0)))?;
+    nothing(out)?;
     shown
         .frames
         .iter()
         .try_for_each(|&id| out.u(tables.source(id)))?;
+    nothing(out)?;
     frames().try_for_each(|frame| {
         let (function, file) = (
             profile.strings.text(frame.function),
@@ -196,7 +218,8 @@ fn frames(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<
         };
         let native = if frame.is_native { NATIVE } else { 0 };
         out.bytes(&[irrelevant | import | native])
-    })
+    })?;
+    others.clone().try_for_each(|_| out.bytes(&[0]))
 }
 
 fn nodes(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
@@ -224,7 +247,7 @@ fn locations(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Resu
 
 fn rows(tables: &Tables<'_>, out: &mut Columns<&mut dyn Write>) -> io::Result<()> {
     let rows = &tables.shown.rows;
-    let ticks = 2 * tables.profile.slices.len();
+    let ticks = 2 * tables.shown.slices.len();
     let mut next = rows.iter().peekable();
     for tick in 0..ticks {
         let mut count = 0;

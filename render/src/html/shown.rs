@@ -1,10 +1,14 @@
 //! The profile's tables as the page has them: only what can be seen, numbered for compression.
 
+use std::borrow::Cow;
+
 use memreport_aggregate::ingest::capture::Allocator;
-use memreport_aggregate::ingest::{FrameId, LocationId, NodeId, StringId, Tally, ThreadId};
-use memreport_aggregate::{Interval, NEVER, Profile, View};
+use memreport_aggregate::ingest::{FrameId, LocationId, StringId, Tally, ThreadId};
+use memreport_aggregate::{Interval, NEVER, Profile, Slices};
 use rustc_hash::FxHashMap;
 
+use super::detail::Detail;
+use super::tree::{Tree, Visited};
 use crate::stacks::Numbering;
 
 /// How many allocations of its thread may lie between a temporary allocation and its end.
@@ -30,37 +34,77 @@ pub(crate) struct PageRow {
     pub(crate) bytes: u64,
 }
 
+/// What a page folds for its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Folded {
+    /// Stacks that are part of an "other" node.
+    pub(crate) stacks: u64,
+    /// Their bytes at the whole run's peak.
+    pub(crate) peak_bytes: u64,
+}
+
+enum PageFrame {
+    Frame(usize),
+    Other(usize),
+}
+
 /// Tables of the page.
 ///
 /// * Nodes are in preorder, the root first; siblings by their bytes at the whole run's peak, largest
-///   first, then by name, so that the picture never jumps
+///   first, then by name, so that the picture never jumps; an "other" node, where small stacks are folded,
+///   is the last
 /// * Locations are sorted by node, thread, allocator; rows by start, location, end
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct Shown<'a> {
+    pub(crate) slices: Cow<'a, Slices>,
+    /// How many memory snapshots of the capture are one of the page's.
+    pub(crate) snapshot_stride: usize,
     /// Depth of each node, 0 for the root.
     pub(crate) depths: Vec<u64>,
-    /// Frame of each node, as an index of `frames`.
+    /// Frame of each node, as an index of `frames` and, behind them, of `others`.
     pub(crate) node_frames: Vec<usize>,
     /// Frames in the order of their first node.
     pub(crate) frames: Vec<FrameId>,
+    /// Frames of folded stacks, by how many there are.
+    pub(crate) others: Vec<u64>,
+    pub(crate) folded: Folded,
     pub(crate) locations: Vec<PageLocation>,
     pub(crate) rows: Vec<PageRow>,
     /// Temporary allocations of each location; none if the capture does not tell them.
     pub(crate) temporaries: Option<Vec<Tally>>,
 }
 
-impl Shown {
-    pub(crate) fn new(profile: &Profile) -> Self {
-        let tree = Tree::new(profile);
+impl<'a> Shown<'a> {
+    pub(crate) fn new(profile: &'a Profile, detail: Detail) -> Self {
+        let tree = Tree::new(profile, detail.max_nodes);
         let mut frames = Numbering::default();
         frames.number(FrameId(0));
+        let mut others = Numbering::default();
+        let mut folded = Folded::default();
         let mut depths = Vec::new();
-        let mut node_frames = Vec::new();
+        let mut frame_of_node = Vec::new();
         let mut places = FxHashMap::default();
-        tree.walk(|node, frame, depth| {
-            places.insert(node, depths.len());
+        tree.walk(|visited, depth| {
+            frame_of_node.push(match visited {
+                Visited::Node(node) => {
+                    places.insert(node, depths.len());
+                    let frame = profile.call_tree.frame(node).unwrap_or_default();
+                    PageFrame::Frame(frames.number(frame))
+                }
+                Visited::Other(nodes) => {
+                    places.extend(nodes.iter().map(|&node| (node, depths.len())));
+                    let (stacks, peak_bytes) = tree.own(nodes);
+                    folded.stacks += stacks;
+                    folded.peak_bytes += peak_bytes;
+                    PageFrame::Other(others.number(stacks))
+                }
+            });
             depths.push(depth);
-            node_frames.push(frames.number(frame));
+        });
+        let n_frames = frames.things().len();
+        let node_frames = frame_of_node.into_iter().map(|frame| match frame {
+            PageFrame::Frame(index) => index,
+            PageFrame::Other(index) => n_frames + index,
         });
 
         let key = |id: LocationId| {
@@ -76,7 +120,16 @@ impl Shown {
         locations.sort_unstable();
         locations.dedup();
         let index = |id| locations.binary_search(&key(id)?).ok();
-        let rows = rows(&profile.intervals, index);
+        let (slices, intervals) = if detail.stride == 1 {
+            (
+                Cow::Borrowed(&profile.slices),
+                Cow::Borrowed(&profile.intervals[..]),
+            )
+        } else {
+            let (slices, intervals) = profile.thinned(detail.stride);
+            (Cow::Owned(slices), Cow::Owned(intervals))
+        };
+        let rows = rows(&intervals, index);
         let temporaries = (!profile.is_aggregated).then(|| {
             let mut sums = vec![Tally::default(); locations.len()];
             for (id, tally) in temporaries(profile) {
@@ -88,9 +141,13 @@ impl Shown {
             sums
         });
         Self {
+            slices,
+            snapshot_stride: profile.snapshot_stride * detail.stride,
             depths,
-            node_frames,
+            node_frames: node_frames.collect(),
             frames: frames.things().to_vec(),
+            others: others.things().to_vec(),
+            folded,
             locations,
             rows,
             temporaries,
@@ -110,13 +167,13 @@ impl Shown {
 }
 
 /// Locations with rows or temporary allocations; some more than once.
-fn used_locations(profile: &Profile) -> impl Iterator<Item = LocationId> {
+pub(super) fn used_locations(profile: &Profile) -> impl Iterator<Item = LocationId> {
     let of_rows = profile.intervals.iter().map(|interval| interval.location);
     of_rows.chain(temporaries(profile).map(|(location, _)| location))
 }
 
 /// Locations with temporary allocations, and those.
-fn temporaries(profile: &Profile) -> impl Iterator<Item = (LocationId, Tally)> {
+pub(super) fn temporaries(profile: &Profile) -> impl Iterator<Item = (LocationId, Tally)> + Clone {
     let locations = (0..).take(profile.locations.len()).map(LocationId);
     let tallies = locations.map(|id| (id, profile.temporaries.of(id, TEMPORARY_THRESHOLD)));
     tallies.filter(|(_, tally)| *tally != Tally::default())
@@ -156,78 +213,6 @@ impl PageRow {
             0
         } else {
             u64::from(self.end - self.start)
-        }
-    }
-}
-
-/// The part of the call tree that locations of the page use, with children in the order of the page.
-struct Tree<'a> {
-    profile: &'a Profile,
-    children: Vec<Vec<NodeId>>,
-}
-
-impl<'a> Tree<'a> {
-    fn new(profile: &'a Profile) -> Self {
-        let n_nodes = profile.call_tree.len();
-        let node_of = |id: LocationId| {
-            profile
-                .locations
-                .get(id.index())
-                .map_or(NodeId(0), |l| l.node)
-        };
-        let mut seen = vec![false; n_nodes];
-        for node in used_locations(profile).map(node_of) {
-            seen[node.index()] = true;
-        }
-        let mut weights = vec![0_u64; n_nodes];
-        for row in View::peak(profile, profile.slices.whole_run()).rows() {
-            weights[node_of(row.location).index()] += row.tally.bytes;
-        }
-        let mut children = vec![Vec::new(); n_nodes];
-        // Parents come before children, so backwards every node is complete when it is met.
-        for (node, parent, _) in profile.call_tree.nodes().rev() {
-            if seen[node.index()] {
-                seen[parent.index()] = true;
-                weights[parent.index()] += weights[node.index()];
-                children[parent.index()].push(node);
-            }
-        }
-        for siblings in &mut children {
-            siblings.sort_by_cached_key(|node| {
-                let frame = profile
-                    .frames
-                    .get(profile.call_tree.frame(*node).unwrap_or_default());
-                let (function, file) = (
-                    profile.strings.bytes(frame.function),
-                    profile.strings.bytes(frame.file),
-                );
-                (
-                    std::cmp::Reverse(weights[node.index()]),
-                    function,
-                    file,
-                    frame.line,
-                )
-            });
-        }
-        Self { profile, children }
-    }
-
-    /// Visits the nodes in preorder, with frame and depth. Stacks can be tens of thousands deep: no
-    /// recursion.
-    fn walk(&self, mut visit: impl FnMut(NodeId, FrameId, u64)) {
-        let mut open = vec![(NodeId(0), 0_u64)];
-        while let Some((node, depth)) = open.pop() {
-            visit(
-                node,
-                self.profile.call_tree.frame(node).unwrap_or_default(),
-                depth,
-            );
-            open.extend(
-                self.children[node.index()]
-                    .iter()
-                    .rev()
-                    .map(|&child| (child, depth + 1)),
-            );
         }
     }
 }
