@@ -1,6 +1,5 @@
 //! One function a command.
 
-use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,75 +7,21 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use memreport_ingest::{Counters, for_each_record, inspect};
 use memreport_render::aggregate::{
-    DiffOptions, Error as AggregateError, Profile, Question, Saved, Selection,
+    DiffOptions, Error as AggregateError, Question, Saved, Selection,
 };
 use memreport_render::{
-    Collapsed, Csv, DiffReport, FirstView, Gprof2dot, Html, Json, Output, Pprof, Slim, Speedscope,
-    StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree, Units, format_bytes, format_count,
-    inspection_json, inspection_text, record_json, saved_json, saved_text,
+    Collapsed, Csv, DiffReport, Gprof2dot, Html, Json, Output, Pprof, Slim, Speedscope, StatsJson,
+    StatsMarkdown, StatsText, Summary, Table, Tree, Units, inspection_json, inspection_text,
+    record_json, saved_json, saved_text,
 };
 
-use crate::cli::{
-    BuildArgs, DiffArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs, TOP,
-};
+use crate::cli::{DiffArgs, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs};
 use crate::cli::{SlimArgs, SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
 use crate::progress::say;
-use crate::reading::{Outcome, open, outcome, read, read_saved, read_with};
+use crate::reading::{Outcome, open, outcome, read, read_saved};
 use crate::saved::SavedRefusal;
 use crate::screen;
-
-pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
-    let page = match &args.output {
-        Some(path) => path.clone(),
-        None => output::default_path(&args.capture, args.force)?,
-    };
-    let (first_view, question) = if args.leaks {
-        (FirstView::Leaks, Question::Leaks)
-    } else if args.temporary_allocations {
-        (FirstView::Temporary, Question::Temporary { threshold: 1 })
-    } else {
-        (FirstView::Peak, Question::Peak)
-    };
-    let selection = Selection::default().asking(question);
-    let selection = (question != Question::Peak).then_some(selection);
-    let html = Html {
-        first_view,
-        max_len: args.max_html_size,
-    };
-    let mut wanted: Vec<(&Path, Box<dyn Output>)> = Vec::new();
-    for (format, path) in args.also.exports() {
-        wanted.push((path, exported(format, selection.clone(), true)));
-    }
-    if let Some(path) = &args.also.stats {
-        let as_json = path.extension().is_some_and(|end| end == "json");
-        wanted.push((path, statistics(as_json, TOP, Units::default())));
-    }
-    let mut places = HashSet::new();
-    let others = wanted.iter().map(|(path, _)| *path);
-    for path in [page.as_path()].into_iter().chain(others) {
-        refuse_capture(&args.capture, path)?;
-        if !places.insert(output::place(path)) {
-            bail!("two outputs have the same place: {}", path.display());
-        }
-    }
-
-    let profile = read_with(&args.capture, &args.read, question, args.source.into())?;
-    let made = html.page(&profile)?;
-    // All of them are written before the first replaces anything.
-    let mut written = vec![output::write_with(&page, &|out| made.write(out))?];
-    for (path, output) in &wanted {
-        written.push(output::write(output.as_ref(), &profile, path)?);
-    }
-    written.into_iter().try_for_each(output::Written::publish)?;
-    if !args.read.quiet {
-        if let Some(folded) = &made.folded {
-            say(&format!("note: {folded} (--max-html-size)"));
-        }
-        say(&page_summary(&profile, &page));
-    }
-    Ok(outcome(&args.read, &[&profile]))
-}
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
     refuse_capture(&args.capture, &args.output)?;
@@ -96,7 +41,11 @@ pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
 
 /// The peak or, if there is one, a selection in a format. JSON holds both, and with `temporal` sections over
 /// time.
-fn exported(format: Format, selection: Option<Selection>, temporal: bool) -> Box<dyn Output> {
+pub(crate) fn exported(
+    format: Format,
+    selection: Option<Selection>,
+    temporal: bool,
+) -> Box<dyn Output> {
     let shown = selection.clone().unwrap_or_default();
     match format {
         Format::Json => Box::new(Json {
@@ -111,7 +60,7 @@ fn exported(format: Format, selection: Option<Selection>, temporal: bool) -> Box
     }
 }
 
-fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
+pub(crate) fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
     if as_json {
         Box::new(StatsJson { top })
     } else {
@@ -293,7 +242,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
 }
 
 /// A capture cannot be made again; no output takes its place.
-fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
+pub(crate) fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
     let is_file = capture != Path::new("-");
     if is_file && output::place(output) == output::place(capture) {
         bail!("{} is the capture itself", output.display());
@@ -324,19 +273,4 @@ pub(crate) fn records(args: &RecordsArgs) -> Result<Outcome> {
     } else {
         Outcome::FromDamagedCapture
     })
-}
-
-fn page_summary(profile: &Profile, page: &Path) -> String {
-    let allocations = if profile.is_aggregated {
-        String::new()
-    } else {
-        format!(", {} allocations", format_count(profile.counts.allocations))
-    };
-    format!(
-        "{}: peak {}, {} left over{}",
-        page.display(),
-        format_bytes(profile.slices.peak(), Units::Iec),
-        format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
-        allocations,
-    )
 }
