@@ -102,10 +102,7 @@ impl Sample {
 
     /// The recording, and its batches.
     fn read(&self) -> (Recording, Vec<Batch>) {
-        let options = memreport_ingest::Options {
-            n_lanes: n_lanes(),
-            ..memreport_ingest::Options::default()
-        };
+        let options = memreport_ingest::Options::default();
         read(self.source(), &options, &Arc::default(), Iterator::collect)
             .expect("the capture is readable")
     }
@@ -115,10 +112,14 @@ impl Sample {
     }
 }
 
-/// A lane for each core, as for a profile.
-fn n_lanes() -> usize {
+/// With a lane for each core, as for a profile.
+fn nothing_live() -> Matching {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
-    n_cores.next_power_of_two().min(64)
+    let options = Options::default();
+    Matching::new(
+        n_cores.next_power_of_two().min(64),
+        options.temporary_threshold,
+    )
 }
 
 fn options() -> Options {
@@ -215,10 +216,7 @@ fn start(capture: &[u8]) -> (Decoder, &[u8]) {
 fn reading(criterion: &mut Criterion, sample: &Sample) {
     let mut group = sample.group(criterion, "reading");
     group.bench_function(sample.id("batches"), |bencher| {
-        let options = memreport_ingest::Options {
-            n_lanes: n_lanes(),
-            ..memreport_ingest::Options::default()
-        };
+        let options = memreport_ingest::Options::default();
         bencher.iter_batched(
             || sample.source(),
             |source| {
@@ -246,7 +244,7 @@ fn matching(criterion: &mut Criterion, sample: &Sample) {
     for (name, batches) in [("one slice", &one_slice), ("slices", &batches)] {
         group.bench_function(sample.id(name), |bencher| {
             bencher.iter_batched(
-                || Matching::new(n_lanes()),
+                nothing_live,
                 |matching| matched(matching, batches),
                 BatchSize::PerIteration,
             );
@@ -259,7 +257,7 @@ fn matching(criterion: &mut Criterion, sample: &Sample) {
         bencher.iter_batched(
             || {
                 let (recording, batches) = sample.read();
-                (recording, matched(Matching::new(n_lanes()), &batches))
+                (recording, matched(nothing_live(), &batches))
             },
             |(recording, matching)| profile_of(recording, matching, &options()),
             BatchSize::PerIteration,

@@ -22,6 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   memreport build out.bin -o report.html         the report, a page to open in a browser
   memreport build out.bin --leaks                the same, asking first what was left over
+  memreport build *.bin -o reports/              a page of each, several side by side
   memreport build out.bin --csv a.csv --stats a.json   the page and other outputs, reading once
   memreport export out.bin --format speedscope   for https://www.speedscope.app
   memreport stats out.bin --json                 totals and top locations, as memray's stats --json
@@ -64,7 +65,7 @@ pub(crate) enum Command {
 }
 
 /// How whole captures are read.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ReadArgs {
     /// Keep at most N memory snapshots; peaks stay exact [default: 10000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
@@ -93,12 +94,21 @@ pub(crate) struct ReadArgs {
     /// No progress, no summary; warnings and errors only
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// Whether no progress is shown, though the rest is.
+    #[arg(skip)]
+    pub(crate) no_bar: bool,
+
+    /// Whether what is said of a capture has its name, for there are several.
+    #[arg(skip)]
+    pub(crate) name_captures: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// The capture: a file, or - for standard input
-    pub(crate) capture: PathBuf,
+    /// The captures: files, or - for standard input. Several give a page each
+    #[arg(required = true, value_name = "CAPTURE")]
+    pub(crate) captures: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) read: ReadArgs,
@@ -112,10 +122,14 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) temporary_allocations: bool,
 
-    /// Where the report goes, replacing what is there; - for standard output
+    /// Where the report goes, replacing what is there: a file, a folder, or - for standard output
     /// [default: the capture's name with .html, in this folder]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Of several captures, read N at a time, each in its own memory [default: one for two cores]
+    #[arg(short, long, value_name = "N", value_parser = parse_positive)]
+    pub(crate) jobs: Option<usize>,
 
     /// Without -o, replace a file even if memreport did not write it
     #[arg(short, long)]
@@ -124,6 +138,10 @@ pub(crate) struct BuildArgs {
     /// Embed lines of source in the page, from the files as they are here now
     #[arg(long, value_enum, value_name = "FILES", default_value_t = SourceArg::None)]
     pub(crate) source: SourceArg,
+
+    /// Fold small stacks and merge memory snapshots while the page is larger: bytes, or like 500k, 25M
+    #[arg(long, value_name = "SIZE", default_value = "25M", value_parser = parse_size)]
+    pub(crate) max_html_size: u64,
 
     // Last: its heading is that of all options after it.
     #[command(flatten)]
@@ -184,6 +202,17 @@ pub(crate) struct AlsoArgs {
 }
 
 impl AlsoArgs {
+    /// Whether any of them is asked for.
+    pub(crate) fn is_given(&self) -> bool {
+        self.files().next().is_some()
+    }
+
+    /// All files that are asked for.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let exports = self.exports().map(|(_, file)| file);
+        exports.chain(&self.stats)
+    }
+
     /// Formats of `export` that are asked for, with their files.
     pub(crate) fn exports(&self) -> impl Iterator<Item = (Format, &PathBuf)> {
         let files = [
@@ -664,21 +693,32 @@ pub(crate) struct RecordsArgs {
 /// Smallest budget: what no total goes beyond.
 const MIN_BUDGET: usize = 1000;
 
-/// Bytes, in multiples of 1000 with k or M.
 fn parse_budget(text: &str) -> Result<usize, String> {
-    let units = [("k", 1000), ("K", 1000), ("M", 1_000_000)];
+    match usize::try_from(parse_size(text)?) {
+        Ok(bytes) if bytes >= MIN_BUDGET => Ok(bytes),
+        Ok(_) => Err(format!("it must be at least {MIN_BUDGET} bytes")),
+        Err(_) => Err("it is too large".to_owned()),
+    }
+}
+
+/// Bytes, in multiples of 1000 with k, M or G.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let units = [
+        ("k", 1000),
+        ("K", 1000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+    ];
     let unit = units
         .iter()
         .find_map(|&(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)));
     let (number, unit) = unit.unwrap_or((text, 1));
-    let number: usize = number
+    let number: u64 = number
         .parse()
         .map_err(|_| "it must be a number of bytes, like 8000, 8k or 1M")?;
-    match number.checked_mul(unit) {
-        Some(bytes) if bytes >= MIN_BUDGET => Ok(bytes),
-        Some(_) => Err(format!("it must be at least {MIN_BUDGET} bytes")),
-        None => Err("it is too large".to_owned()),
-    }
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "it is too large".to_owned())
 }
 
 fn parse_positive(text: &str) -> Result<usize, String> {

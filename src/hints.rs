@@ -5,10 +5,19 @@ use memreport_ingest::capture::Error as CaptureError;
 use memreport_render::Error as RenderError;
 use memreport_render::aggregate::{Error as AggregateError, SavedError};
 
+use crate::progress::say;
 use crate::saved::SavedRefusal;
 
+/// Says what is wrong, and what to do about it if that is known.
+pub(crate) fn say_error(error: &anyhow::Error) {
+    say(&format!("error: {error:#}"));
+    if let Some(hint) = hint(error) {
+        say(&format!("hint: {hint}"));
+    }
+}
+
 /// Advice for whoever meets this error, if there is any.
-pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
+fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         if let Some(AggregateError::Saved(error)) = cause.downcast_ref() {
             return of_saved(error);

@@ -1,5 +1,6 @@
 //! The `memreport` command: reports from captures of the memray profiler.
 
+mod build;
 mod cli;
 mod hints;
 mod output;
@@ -19,7 +20,7 @@ use crate::reading::Outcome;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match &cli.command {
-        Command::Build(args) => run::build(args),
+        Command::Build(args) => build::build(args),
         Command::Export(args) => run::export(args),
         Command::Stats(args) => run::stats(args),
         Command::Summary(args) => run::summary(args),
@@ -35,10 +36,7 @@ fn main() -> ExitCode {
         Ok(Outcome::FromDamagedCapture) => ExitCode::from(3),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            progress::say(&format!("error: {error:#}"));
-            if let Some(hint) = hints::hint(&error) {
-                progress::say(&format!("hint: {hint}"));
-            }
+            hints::say_error(&error);
             ExitCode::from(2)
         }
     }

@@ -47,7 +47,10 @@ pub(crate) fn write_with(path: &Path, write: &Writer<'_>) -> Result<Written> {
         write_through(write, &mut io::stdout().lock())?;
         return Ok(Written::Through);
     }
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+    if path.is_dir() {
+        bail!("{}: it is a folder", cannot_write(path));
+    }
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         let mut file = File::create(path).with_context(|| cannot_write(path))?;
         write_through(write, &mut file).with_context(|| cannot_write(path))?;
         return Ok(Written::Through);
@@ -113,7 +116,17 @@ pub(crate) fn default_path(capture: &Path, force: bool) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn default_name(capture: &Path) -> String {
+/// Whether a path is that of a folder, which need not be there if it ends with a separator.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    path.is_dir()
+        || text
+            .last()
+            .is_some_and(|&last| std::path::is_separator(last.into()))
+}
+
+/// The name of a capture's page.
+pub(crate) fn default_name(capture: &Path) -> String {
     const ENDING: &str = ".html";
     if capture == Path::new("-") {
         return format!("memreport{ENDING}");

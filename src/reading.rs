@@ -65,7 +65,8 @@ pub(crate) fn read_saved(
     if files == SourceFiles::None {
         profile.source_lines = None;
     }
-    say_doubts(profile, args);
+    let name = args.name_captures.then_some(capture);
+    say_doubts(profile, args, name);
     Ok(saved)
 }
 
@@ -100,7 +101,7 @@ fn from_capture(
     };
     let counters = Arc::new(Counters::default());
     let size = source.size();
-    let profile = with_bar(args.quiet, size, &counters, || {
+    let profile = with_bar(args.quiet || args.no_bar, size, &counters, || {
         read_profile(source, &options, &counters)
     })?;
     let origin = Origin::new(&options);
@@ -108,12 +109,13 @@ fn from_capture(
 }
 
 /// Says what is doubtful about a profile, and what it does not have.
-fn say_doubts(profile: &Profile, args: &ReadArgs) {
+fn say_doubts(profile: &Profile, args: &ReadArgs, name: Option<&Path>) {
+    let name = name.map_or_else(String::new, |name| format!("{}: ", name.display()));
     if profile.is_aggregated && !args.quiet {
-        say(
-            "note: the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations and \
-             statistics are not in it",
-        );
+        say(&format!(
+            "note: {name}the capture holds only sums (memray run --aggregate): ranges of time, temporary allocations \
+             and statistics are not in it",
+        ));
     }
     let unread = profile
         .source_lines
@@ -121,12 +123,12 @@ fn say_doubts(profile: &Profile, args: &ReadArgs) {
         .map_or(0, |lines| lines.n_unreadable);
     if unread > 0 && !args.quiet {
         say(&format!(
-            "note: {} files of source are not here, or cannot be read",
+            "note: {name}{} files of source are not here, or cannot be read",
             format_count(unread as u64)
         ));
     }
     for doubt in doubts(profile) {
-        say(&format!("warning: {doubt}"));
+        say(&format!("warning: {name}{doubt}"));
     }
 }
 

@@ -1,6 +1,5 @@
 //! One function a command.
 
-use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,65 +10,20 @@ use memreport_render::aggregate::{
     DiffOptions, Error as AggregateError, Profile, Question, Saved, Selection,
 };
 use memreport_render::{
-    Collapsed, Csv, DiffPage, DiffReport, Error as RenderError, FirstView, Gprof2dot, Html, Json,
-    Output, Pprof, Slim, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree,
-    Units, cautions, format_bytes, format_count, inspection_json, inspection_text, record_json,
-    saved_json, saved_text,
+    Collapsed, Csv, DiffPage, DiffReport, Error as RenderError, Gprof2dot, Html, Json, Output,
+    Pprof, Slim, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, Tree, Units,
+    cautions, inspection_json, inspection_text, record_json, saved_json, saved_text,
 };
 
 use crate::cli::{
-    BuildArgs, DiffArgs, DiffForm, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs,
-    TOP,
+    DiffArgs, DiffForm, ExportArgs, Format, InfoArgs, ReadArgs, RecordsArgs, StatsArgs,
 };
 use crate::cli::{SlimArgs, SummaryArgs, TableArgs, TreeArgs, WrittenArgs};
 use crate::output;
 use crate::progress::say;
-use crate::reading::{Outcome, open, outcome, read, read_saved, read_with};
+use crate::reading::{Outcome, open, outcome, read, read_saved};
 use crate::saved::SavedRefusal;
 use crate::screen;
-
-pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
-    let page = match &args.output {
-        Some(path) => path.clone(),
-        None => output::default_path(&args.capture, args.force)?,
-    };
-    let (first_view, question) = if args.leaks {
-        (FirstView::Leaks, Question::Leaks)
-    } else if args.temporary_allocations {
-        (FirstView::Temporary, Question::Temporary { threshold: 1 })
-    } else {
-        (FirstView::Peak, Question::Peak)
-    };
-    let selection = Selection::default().asking(question);
-    let selection = (question != Question::Peak).then_some(selection);
-    let mut wanted: Vec<(&Path, Box<dyn Output>)> = vec![(&page, Box::new(Html { first_view }))];
-    for (format, path) in args.also.exports() {
-        wanted.push((path, exported(format, selection.clone(), true)));
-    }
-    if let Some(path) = &args.also.stats {
-        let as_json = path.extension().is_some_and(|end| end == "json");
-        wanted.push((path, statistics(as_json, TOP, Units::default())));
-    }
-    let mut places = HashSet::new();
-    for (path, _) in &wanted {
-        refuse_capture(&args.capture, path)?;
-        if !places.insert(output::place(path)) {
-            bail!("two outputs have the same place: {}", path.display());
-        }
-    }
-
-    let profile = read_with(&args.capture, &args.read, question, args.source.into())?;
-    // All of them are written before the first replaces anything.
-    let written: Vec<_> = wanted
-        .iter()
-        .map(|(path, output)| output::write(output.as_ref(), &profile, path))
-        .collect::<Result<_>>()?;
-    written.into_iter().try_for_each(output::Written::publish)?;
-    if !args.read.quiet {
-        say(&page_summary(&profile, &page));
-    }
-    Ok(outcome(&args.read, &[&profile]))
-}
 
 pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
     refuse_capture(&args.capture, &args.output)?;
@@ -89,7 +43,11 @@ pub(crate) fn export(args: &ExportArgs) -> Result<Outcome> {
 
 /// The peak or, if there is one, a selection in a format. JSON holds both, and with `temporal` sections over
 /// time.
-fn exported(format: Format, selection: Option<Selection>, temporal: bool) -> Box<dyn Output> {
+pub(crate) fn exported(
+    format: Format,
+    selection: Option<Selection>,
+    temporal: bool,
+) -> Box<dyn Output> {
     let shown = selection.clone().unwrap_or_default();
     match format {
         Format::Json => Box::new(Json {
@@ -104,7 +62,7 @@ fn exported(format: Format, selection: Option<Selection>, temporal: bool) -> Box
     }
 }
 
-fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
+pub(crate) fn statistics(as_json: bool, top: usize, units: Units) -> Box<dyn Output> {
     if as_json {
         Box::new(StatsJson { top })
     } else {
@@ -321,7 +279,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
 }
 
 /// A capture cannot be made again; no output takes its place.
-fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
+pub(crate) fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
     let is_file = capture != Path::new("-");
     if is_file && output::place(output) == output::place(capture) {
         bail!("{} is the capture itself", output.display());
@@ -352,19 +310,4 @@ pub(crate) fn records(args: &RecordsArgs) -> Result<Outcome> {
     } else {
         Outcome::FromDamagedCapture
     })
-}
-
-fn page_summary(profile: &Profile, page: &Path) -> String {
-    let allocations = if profile.is_aggregated {
-        String::new()
-    } else {
-        format!(", {} allocations", format_count(profile.counts.allocations))
-    };
-    format!(
-        "{}: peak {}, {} left over{}",
-        page.display(),
-        format_bytes(profile.slices.peak(), Units::Iec),
-        format_bytes(profile.slices.heap.last().copied().unwrap_or(0), Units::Iec),
-        allocations,
-    )
 }

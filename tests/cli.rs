@@ -158,6 +158,105 @@ fn build_writes_the_page_and_says_what_is_in_it() {
 }
 
 #[test]
+fn build_makes_a_page_of_each_of_several_captures() {
+    let desk = Desk::new();
+    let names = [
+        "v13-tick",
+        "v13-etl",
+        "v06-threads",
+        "v12-aggregate",
+        "v10-end-peak",
+    ];
+    for name in names {
+        desk.put(&format!("{name}.bin"), &Corpus::own().bytes(name));
+    }
+    let captures: String = names.map(|name| format!("{name}.bin ")).concat();
+    let page = |folder: &str, name: &str| desk.read(&format!("{folder}/{name}.html"));
+    for jobs in ["", "-j 1", "--jobs 9"] {
+        let ran = desk
+            .run(&format!("build {captures} -o pages/ {jobs}"))
+            .ends(DONE);
+        for name in names {
+            desk.run(&format!("build {name}.bin -q -o alone/"))
+                .ends(DONE);
+            assert!(page("pages", name) == page("alone", name), "{name}");
+        }
+        let said = ran.says(&["note: v12-aggregate.bin: the capture holds only sums"]);
+        assert_eq!(said.stderr.matches(".html: peak ").count(), names.len());
+        fs::remove_dir_all(desk.path("pages")).unwrap();
+    }
+    desk.run(&format!("build {captures}")).ends(DONE);
+    assert!(
+        names
+            .iter()
+            .all(|name| desk.path(&format!("{name}.html")).is_file())
+    );
+}
+
+#[test]
+fn a_capture_that_cannot_be_read_keeps_no_other_from_its_page() {
+    let desk = Desk::with("v13-tick");
+    desk.put("text.bin", b"no capture");
+    let cut = &Corpus::own().bytes("v13-nocompress")[..4000];
+    desk.put("cut.bin", cut);
+    desk.run("build text.bin out.bin cut.bin -o pages/")
+        .ends(UNREADABLE)
+        .says(&[
+            "error: text.bin: cannot read text.bin: not a memray capture",
+            "warning: cut.bin: ",
+            "error: 1 of 3 captures have no page",
+        ]);
+    let pages = fs::read_dir(desk.path("pages")).unwrap().count();
+    assert_eq!(pages, 2, "and nothing half-written");
+    desk.run("build out.bin cut.bin -o pages/")
+        .ends(FROM_DAMAGED);
+}
+
+#[test]
+fn several_pages_have_places_of_their_own() {
+    let desk = Desk::with("v13-tick");
+    for folder in ["a", "b"] {
+        fs::create_dir(desk.path(folder)).unwrap();
+        desk.put(&format!("{folder}/out.bin"), &desk.read("out.bin"));
+    }
+    for (arguments, said) in [
+        (
+            "a/out.bin b/out.bin",
+            "two outputs have the same place: out.html",
+        ),
+        ("a/out.bin out.bin -o a/x.html", "a/x.html is no folder"),
+        (
+            "a/out.bin out.bin --json x.json",
+            "other outputs are of one capture",
+        ),
+        ("- - -o a/", "the same place"),
+    ] {
+        desk.run(&format!("build {arguments}"))
+            .ends(UNREADABLE)
+            .says(&[said]);
+    }
+    assert_eq!(desk.files(), ["a", "b", "out.bin"]);
+}
+
+#[test]
+fn a_page_can_be_kept_small() {
+    let desk = Desk::with("v13-webapp");
+    let ran = desk
+        .run("build out.bin -o a.html --max-html-size 100k")
+        .ends(DONE)
+        .says(&[
+            "note: to keep the page below 100.0 kB, ",
+            " are folded into \"other\" frames; totals and peaks are exact (--max-html-size)",
+        ]);
+    assert_eq!(ran.stderr.lines().count(), 2);
+    assert!(desk.read("a.html").len() <= 100_000);
+    desk.run("build out.bin -o b.html --max-html-size 20k --json b.json")
+        .ends(UNREADABLE)
+        .says(&["the page takes at least ", ", and 20000 are allowed"]);
+    assert_eq!(desk.files(), ["a.html", "out.bin"]);
+}
+
+#[test]
 fn build_writes_the_other_outputs_of_the_same_pass() {
     let desk = Desk::with("v13-tick");
     let formats = [
@@ -1117,9 +1216,10 @@ fn when_one_output_cannot_be_written_none_is() {
         .says(&["cannot write no/such/folder/out.json"]);
     assert_eq!(desk.read("out.html"), b"older");
     fs::create_dir(desk.path("folder")).unwrap();
-    desk.run("build out.bin -o folder")
+    desk.run("build out.bin -o out.html --json folder")
         .ends(UNREADABLE)
-        .says(&["cannot write folder"]);
+        .says(&["cannot write folder: it is a folder"]);
+    assert!(desk.read("out.html") == b"older");
     assert_eq!(desk.files(), ["folder", "out.bin", "out.html"]);
 }
 

@@ -62,7 +62,10 @@ fn outputs() -> Vec<(String, Box<dyn Output>)> {
     for first_view in [FirstView::Peak, FirstView::Leaks, FirstView::Temporary] {
         outputs.push((
             format!("page {first_view:?}"),
-            Box::new(Html { first_view }),
+            Box::new(Html {
+                first_view,
+                ..Html::default()
+            }),
         ));
     }
     for (name, selection) in selections() {

@@ -1,5 +1,7 @@
 //! The interval table: in which ticks what was live, by location.
 
+use std::cmp::Ordering;
+
 use memreport_ingest::LocationId;
 use rayon::slice::ParallelSliceMut;
 
@@ -11,7 +13,7 @@ pub const NEVER: u32 = u32::MAX;
 /// * Ticks: slice s has tick 2s, up to and including its peak, and 2s + 1, after it
 /// * In a finished table rows are sorted by (start, location, end); keys are distinct, save that more
 ///   allocations than four bytes count are spread over several rows; no row starts and ends in one tick
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Tick of the allocation.
     pub start: u32,
@@ -48,10 +50,23 @@ impl Interval {
     }
 }
 
+/// Rows from which on cores share their sorting.
+const MIN_ROWS_TO_SHARE: usize = 1 << 14;
+
+/// All columns take part, so that rows too large to be added up have an order too.
+fn order(a: &Interval, b: &Interval) -> Ordering {
+    let key = |row: &Interval| (u64::from(row.start) << 32) | u64::from(row.location.0);
+    let rest = |row: &Interval| (row.end, row.allocations, row.bytes, row.first_sequence);
+    key(a).cmp(&key(b)).then_with(|| rest(a).cmp(&rest(b)))
+}
+
 /// Sorts rows and adds up those of equal keys.
 pub(crate) fn merge(mut rows: Vec<Interval>) -> Vec<Interval> {
-    // All columns take part, so that rows too large to be added up have an order too.
-    rows.par_sort_unstable();
+    if rows.len() < MIN_ROWS_TO_SHARE {
+        rows.sort_unstable_by(order);
+    } else {
+        rows.par_sort_unstable_by(order);
+    }
     rows.dedup_by(|later, earlier| earlier.absorb(later));
     rows
 }

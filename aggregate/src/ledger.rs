@@ -39,16 +39,21 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn made(&mut self, location: LocationId, size: u64) {
-        let index = location.index();
-        if self.made.len() <= index {
-            self.made.resize(index + 1, Tally::default());
-        }
-        if let Some(tally) = self.made.get_mut(index) {
-            tally.add(size);
+        match self.made.get_mut(location.index()) {
+            Some(tally) => tally.add(size),
+            None => self.made_first(location, size),
         }
         self.sizes.add(size);
+    }
+
+    #[cold]
+    fn made_first(&mut self, location: LocationId, size: u64) {
+        self.made.resize(location.index() + 1, Tally::default());
+        if let Some(tally) = self.made.last_mut() {
+            tally.add(size);
+        }
     }
 
     /// Turns the batch's deaths into rows.

@@ -2,22 +2,24 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use memreport_ingest::{Batch, Event, LocationId};
+use memreport_ingest::{Batch, LocationId};
 use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::interval_table::{Interval, NEVER};
+use crate::lanes::LaneEvent;
 use crate::ledger::{Death, Ledger};
 use crate::live::{Block, LiveMap};
 use crate::ranges::Ranges;
+use crate::sift::Sift;
 use crate::slices::{Scan, Slices};
 use crate::unknown_frees::{FreedWithin, UnknownFrees};
 
-/// One lane: the live blocks whose addresses belong to it, and its ledger.
+/// One lane: the live blocks whose addresses belong to it, and the rows of those that ended.
 #[derive(Debug)]
 pub(crate) struct Lane {
     live: LiveMap,
-    pub(crate) ledger: Ledger,
+    ledger: Ledger,
     /// Allocations at an address that was still live.
     pub(crate) implicit_frees: u64,
     /// Deallocations of what was not live.
@@ -37,11 +39,12 @@ impl Lane {
     }
 
     /// Applies a batch's events, and stores each one's change of the heap at its index.
-    fn apply(&mut self, events: &[Event], first_sequence: u64, deltas: &[AtomicI64]) {
+    fn apply(&mut self, events: &[LaneEvent], first_sequence: u64, deltas: &[AtomicI64]) {
+        let implicit_frees = self.implicit_frees;
         for event in events {
             let ended = if event.location == LocationId::NONE {
                 let ended = self.live.remove(event.address);
-                if ended.is_none() && event.address != 0 {
+                if ended.is_none() {
                     self.unknown += 1;
                     let sequence = first_sequence + u64::from(event.index);
                     self.unknown_frees.add(event.address, sequence);
@@ -56,7 +59,6 @@ impl Lane {
                 };
                 let ended = self.live.insert(event.address, block);
                 self.implicit_frees += u64::from(ended.is_some());
-                self.ledger.made(event.location, event.size);
                 ended
             };
             let mut change = event.size.cast_signed();
@@ -74,6 +76,10 @@ impl Lane {
                 delta.store(change, Ordering::Relaxed);
             }
         }
+        if self.implicit_frees > implicit_frees {
+            // Allocations may come behind later events of other addresses.
+            self.ledger.deaths.sort_unstable_by_key(|death| death.index);
+        }
     }
 }
 
@@ -81,6 +87,7 @@ impl Lane {
 #[derive(Debug)]
 pub struct Matching {
     pub(crate) lanes: Vec<Lane>,
+    pub(crate) sift: Sift,
     pub(crate) ranges: Ranges,
     scan: Scan,
     /// Each event's change of the heap. Lanes write it in parallel, each its own events.
@@ -88,12 +95,17 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// Nothing is live yet. Batches are to have as many lanes.
+    /// Nothing is live yet.
+    ///
+    /// * `n_lanes`: how many parts can be matched at once, a power of two
+    /// * `temporary_threshold`: how many allocations of its thread may lie between a temporary allocation
+    ///   and its end
     #[must_use]
-    pub fn new(n_lanes: usize) -> Self {
+    pub fn new(n_lanes: usize, temporary_threshold: usize) -> Self {
         let lanes = (0..n_lanes).map(|_| Lane::new()).collect();
         Self {
             lanes,
+            sift: Sift::new(n_lanes, temporary_threshold),
             ranges: Ranges::default(),
             scan: Scan::default(),
             deltas: Vec::new(),
@@ -105,14 +117,12 @@ impl Matching {
     /// # Errors
     /// [`Error`] if the heap would overflow.
     pub fn add(&mut self, batch: &Batch) -> Result<(), Error> {
-        self.deltas.clear();
-        self.deltas
-            .resize_with(batch.n_events as usize, || AtomicI64::new(0));
+        self.sift.add(batch, &mut self.deltas);
         let deltas = &self.deltas;
         let first = batch.first_sequence;
         self.lanes
             .par_iter_mut()
-            .zip(batch.lanes.par_iter())
+            .zip(self.sift.lanes.0.par_iter())
             .for_each(|(lane, events)| lane.apply(events, first, deltas));
         self.ranges.apply(&batch.ranged, first, deltas);
 
@@ -121,6 +131,7 @@ impl Matching {
         self.lanes
             .par_iter_mut()
             .for_each(|lane| lane.ledger.finalise(&segments, first, slices));
+        self.sift.finalise(&segments, first, slices);
         self.ranges.ledger.finalise(&segments, first, slices);
         Ok(())
     }
@@ -163,8 +174,10 @@ impl Matching {
                     .map(|(_, b)| never(b.sequence, b.location, b.size)),
             );
         }
-        self.ranges.ledger.finish(&last);
-        rows.append(&mut self.ranges.ledger.take_rows());
+        for ledger in [&mut self.sift.ledger, &mut self.ranges.ledger] {
+            ledger.finish(&last);
+            rows.append(&mut ledger.take_rows());
+        }
         rows.extend(
             self.ranges
                 .live()

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use memreport_ingest::native::SymbolOptions;
 use memreport_ingest::{
     CallTree, Container, Counters, Ending, FrameId, FrameTable, Location, Metadata, NativeResult,
-    Recording, Source, SourceFiles, SourceLineOptions, SourceLines, StringTable, Tally,
-    Temporaries, Thread, Warning, WarningKind, read,
+    Recording, Source, SourceFiles, SourceLineOptions, SourceLines, StringTable, Tally, Thread,
+    Warning, WarningKind, read,
 };
 
 use crate::error::Error;
@@ -16,6 +16,7 @@ use crate::matching::Matching;
 use crate::sizes::SizeCounts;
 use crate::slices::Slices;
 use crate::sums;
+use crate::temporaries::Temporaries;
 use crate::thin::{stride, thin};
 
 /// How a profile is made.
@@ -40,7 +41,7 @@ impl Default for Options {
         Self {
             max_memory_records: 10_000,
             temporary_threshold: 1,
-            events_per_batch: 1 << 16,
+            events_per_batch: 1 << 14,
             symbols: SymbolOptions {
                 enabled: true,
                 ..SymbolOptions::default()
@@ -168,14 +169,12 @@ pub fn read_profile(
 ) -> Result<Profile, Error> {
     let n_lanes = rayon::current_num_threads().next_power_of_two().min(64);
     let ingest_options = memreport_ingest::Options {
-        n_lanes,
         events_per_batch: options.events_per_batch.max(1),
-        temporary_threshold: options.temporary_threshold,
         symbols: options.symbols.clone(),
         memray_frames: options.memray_frames,
     };
     let (recording, matched) = read(source, &ingest_options, counters, |mut batches| {
-        let mut matching = Matching::new(n_lanes);
+        let mut matching = Matching::new(n_lanes, options.temporary_threshold);
         while let Some(batch) = batches.next() {
             matching.add(&batch)?;
             batches.recycle(batch);
@@ -207,14 +206,9 @@ pub fn profile_of(
     };
 
     let lanes = &matching.lanes;
-    let ledgers = || {
-        lanes
-            .iter()
-            .map(|lane| &lane.ledger)
-            .chain([&matching.ranges.ledger])
-    };
-    let sizes = SizeCounts::sorted(ledgers().map(|ledger| &ledger.sizes));
-    let made = made_by_location(ledgers(), recording.locations.len());
+    let ledgers = [&matching.sift.ledger, &matching.ranges.ledger];
+    let sizes = SizeCounts::sorted(ledgers.iter().map(|ledger| &ledger.sizes));
+    let made = made_by_location(ledgers, recording.locations.len());
     let (allocations, allocated_bytes) = total(&sizes).ok_or(Error::TotalOverflow)?;
     let asked = options.source_lines.files != SourceFiles::None;
     let source_lines = asked.then(|| {
@@ -236,6 +230,10 @@ pub fn profile_of(
         implicit_unmaps: matching.ranges.implicit_unmaps,
         unknown_deallocations: lanes.iter().map(|lane| lane.unknown).sum::<u64>()
             + matching.ranges.unknown,
+    };
+    let temporaries = match &recording.sums {
+        Some(_) => Temporaries::new(0),
+        None => std::mem::take(&mut matching.sift.temporaries.found),
     };
     let mut warnings = recording.warnings;
     let freed_within = matching.freed_within();
@@ -262,7 +260,7 @@ pub fn profile_of(
         rss_peak,
         intervals,
         made,
-        temporaries: recording.temporaries,
+        temporaries,
         sizes,
         is_aggregated: recording.sums.is_some(),
         native: recording.native,
@@ -272,8 +270,16 @@ pub fn profile_of(
     })
 }
 
+impl Profile {
+    /// Slices and rows with each `stride`-th snapshot only; every peak stays exact.
+    #[must_use]
+    pub fn thinned(&self, stride: usize) -> (Slices, Vec<Interval>) {
+        thin(&self.slices, self.intervals.clone(), stride)
+    }
+}
+
 fn made_by_location<'a>(
-    ledgers: impl Iterator<Item = &'a Ledger>,
+    ledgers: impl IntoIterator<Item = &'a Ledger>,
     n_locations: usize,
 ) -> Vec<Tally> {
     let mut made = vec![Tally::default(); n_locations];

@@ -153,6 +153,8 @@ impl Ranges {
 
 #[cfg(test)]
 mod tests {
+    use memreport_ingest::ThreadId;
+
     use super::*;
 
     const UNMAP: LocationId = LocationId::NONE;
@@ -166,6 +168,7 @@ mod tests {
                 address,
                 length,
                 location,
+                thread: ThreadId::default(),
                 index,
             })
             .collect();

@@ -22,15 +22,20 @@ impl Default for SizeCounts {
 }
 
 impl SizeCounts {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, size: u64) {
         match usize::try_from(size)
             .ok()
             .and_then(|size| self.small.get_mut(size))
         {
             Some(count) => *count += 1,
-            None => *self.large.entry(size).or_default() += 1,
+            None => self.add_large(size),
         }
+    }
+
+    #[inline(never)]
+    fn add_large(&mut self, size: u64) {
+        *self.large.entry(size).or_default() += 1;
     }
 
     /// All counts together: sizes ascending, each with its count.

@@ -142,8 +142,8 @@ impl Scan {
             self.slices.rss.push(snapshot.rss);
             from = snapshot.at;
         }
-        if from < batch.n_events {
-            segments.push(self.segment(batch, deltas, from, batch.n_events, false)?);
+        if from < batch.n_events() {
+            segments.push(self.segment(batch, deltas, from, batch.n_events(), false)?);
         }
         Ok(segments)
     }
@@ -179,8 +179,10 @@ impl Scan {
         let first = batch.first_sequence + u64::from(from);
         let changes = deltas.get(from as usize..end as usize).unwrap_or_default();
         for (sequence, change) in (first..).zip(changes) {
-            let heap = self.heap.checked_add(change.load(Ordering::Relaxed));
-            self.heap = heap.ok_or(Error::HeapOverflow { sequence })?;
+            let Some(heap) = self.heap.checked_add(change.load(Ordering::Relaxed)) else {
+                return Err(Error::HeapOverflow { sequence });
+            };
+            self.heap = heap;
             if self.heap >= self.peak {
                 self.peak = self.heap;
                 self.moment = sequence + 1;

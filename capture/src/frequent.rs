@@ -43,11 +43,22 @@ impl Decoder {
         if self.stream != Stream::Prefixes || !self.progress.is_in_thread() {
             return 0;
         }
+        if self.native_traces {
+            self.run::<true>(input, sink)
+        } else {
+            self.run::<false>(input, sink)
+        }
+    }
+
+    fn run<const NATIVE_TRACES: bool>(
+        &mut self,
+        input: &[u8],
+        sink: &mut impl FrequentRecords,
+    ) -> usize {
         let start = self.progress.offset();
-        let mut run = Run {
+        let mut run = Run::<NATIVE_TRACES> {
             input,
             allocators: self.allocators,
-            native_traces: self.native_traces,
             deltas: &mut self.deltas,
         };
         let (mut at, mut n_records) = (0, 0_u64);
@@ -63,10 +74,9 @@ impl Decoder {
     }
 }
 
-struct Run<'a> {
+struct Run<'a, const NATIVE_TRACES: bool> {
     input: &'a [u8],
     allocators: &'static AllocatorTable,
-    native_traces: bool,
     deltas: &'a mut Deltas,
 }
 
@@ -74,7 +84,7 @@ struct Run<'a> {
 /// [`Decoder::decode`].
 type Taken = Option<(usize, ControlFlow<()>)>;
 
-impl Run<'_> {
+impl<const NATIVE_TRACES: bool> Run<'_, NATIVE_TRACES> {
     /// The record at `at`, if it is a frequent one; `start` is the offset of the input.
     #[inline(always)]
     fn record(&mut self, at: usize, start: u64, sink: &mut impl FrequentRecords) -> Taken {
@@ -126,14 +136,14 @@ impl Run<'_> {
             }
             AllocatorKind::Allocation => {
                 let mut native_id = 0;
-                if self.native_traces {
+                if NATIVE_TRACES {
                     let step = unzigzag(window.varint(&mut len)?);
                     native_id = self.deltas.native_id.wrapping_add(step);
                 }
                 let size = window.varint(&mut len)?;
                 window.check_end(len)?;
                 self.keep(address, pointer);
-                if self.native_traces {
+                if NATIVE_TRACES {
                     self.deltas.native_id = native_id;
                 }
                 let allocation = Allocation {

@@ -2,19 +2,29 @@
 
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::id::LocationId;
+use crate::id::{LocationId, ThreadId};
 
 /// An allocation or deallocation of a single block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// Address of the block.
+    /// Address of the block; 0 is that of none.
     pub address: u64,
     /// Bytes; 0 for deallocations.
     pub size: u64,
     /// Where it is allocated, or [`LocationId::NONE`]: a deallocation.
     pub location: LocationId,
-    /// Index in the batch.
-    pub index: u32,
+    /// The thread that made the call.
+    pub thread: ThreadId,
+}
+
+impl Event {
+    /// A call that failed, or one about a range.
+    pub(crate) const NOTHING: Self = Self {
+        address: 0,
+        size: 0,
+        location: LocationId::NONE,
+        thread: ThreadId::NONE,
+    };
 }
 
 /// A mapping or unmapping of a range of addresses.
@@ -26,6 +36,8 @@ pub struct RangedEvent {
     pub length: u64,
     /// Where it is mapped, or [`LocationId::NONE`]: an unmapping.
     pub location: LocationId,
+    /// The thread that made the call.
+    pub thread: ThreadId,
     /// Index in the batch.
     pub index: u32,
 }
@@ -41,67 +53,33 @@ pub struct Snapshot {
     pub at: u32,
 }
 
-/// Consecutive events of a capture.
-///
-/// * Shape: events lie in lanes by their address ([`lane_of`]), so that what happens to one address is
-///   all in one lane; within a lane, and among ranged events, they are in the order of the capture
-/// * Events that change nothing (failed allocations) have a sequence number but are in no lane
+/// Consecutive events of a capture, in its order.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Sequence number of the batch's first event.
     pub first_sequence: u64,
-    /// Number of events, ranged and failed ones included.
-    pub n_events: u32,
-    /// Events of single blocks, by lane.
-    pub lanes: Vec<Vec<Event>>,
+    /// All events. Calls that failed, or are about a range, are deallocations of address 0 by no thread.
+    pub events: Vec<Event>,
     /// Events of ranges.
     pub ranged: Vec<RangedEvent>,
-    /// Snapshots within the batch, in order.
+    /// Snapshots within the batch.
     pub snapshots: Vec<Snapshot>,
 }
 
 impl Batch {
-    pub(crate) fn new(n_lanes: usize) -> Self {
-        Self {
-            lanes: vec![Vec::new(); n_lanes],
-            ..Self::default()
-        }
-    }
-
-    /// The index of the next event.
+    /// Number of events: the index of the next.
     #[inline]
-    pub(crate) fn number(&mut self) -> u32 {
-        let index = self.n_events;
-        self.n_events += 1;
-        index
-    }
-
-    /// Appends an event to its lane.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, event: Event) {
-        let lane = lane_of(event.address, self.lanes.len());
-        if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.push(event);
-        }
+    #[must_use]
+    pub fn n_events(&self) -> u32 {
+        u32::try_from(self.events.len()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn clear(&mut self, first_sequence: u64) {
         self.first_sequence = first_sequence;
-        self.n_events = 0;
-        self.lanes.iter_mut().for_each(Vec::clear);
+        self.events.clear();
         self.ranged.clear();
         self.snapshots.clear();
     }
-}
-
-/// The lane of an address, of `n_lanes` (a power of two).
-#[inline]
-#[must_use]
-pub fn lane_of(address: u64, n_lanes: usize) -> usize {
-    // Bits that are neither constant by alignment nor those that a table indexed by the top bits of
-    // the same product would use.
-    let mixed = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
-    usize::try_from(mixed & 0xffff).unwrap_or(0) & n_lanes.wrapping_sub(1)
 }
 
 /// The batches of a capture, in order.

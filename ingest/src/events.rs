@@ -16,7 +16,6 @@ use crate::reader::Options;
 use crate::recorded::{Definitions, RecordedFrame};
 use crate::stream::Visitor;
 use crate::tables::{Tables, enter};
-use crate::temporaries::Temporaries;
 use crate::thread::ThreadState;
 use crate::warning::{WarningKind, Warnings};
 
@@ -32,15 +31,13 @@ const MIN_ADDRESS: u64 = 64 << 10;
 pub(crate) struct EventReader {
     pub(crate) tables: Tables,
     pub(crate) locations: Locations,
-    pub(crate) temporaries: Temporaries,
     /// Creations and destructions of objects; they count in no figure of memory.
     pub(crate) n_object_events: u64,
     /// Time of the last memory snapshot, or 0.
     pub(crate) last_time_ms: u64,
     native_traces: bool,
     may_be_python_37: bool,
-    n_lanes: usize,
-    events_per_batch: u32,
+    events_per_batch: usize,
     batch: Batch,
     full: Sender<Batch>,
     empty: Receiver<Batch>,
@@ -55,7 +52,7 @@ impl Visitor<Decoder> for EventReader {
                 if let Some(mut current) = self.current() {
                     current.allocation(allocation, offset)?;
                 }
-                if self.batch.n_events >= self.events_per_batch {
+                if self.batch.events.len() >= self.events_per_batch {
                     self.flush();
                 }
             }
@@ -91,7 +88,7 @@ impl Visitor<Decoder> for EventReader {
             let rest = input.get(taken..).unwrap_or_default();
             taken += decoder.decode_frequent(rest, &mut current);
             current.failed?;
-            if self.batch.n_events < self.events_per_batch {
+            if self.batch.events.len() < self.events_per_batch {
                 return Ok(taken);
             }
             self.flush();
@@ -107,16 +104,14 @@ impl EventReader {
         empty: Receiver<Batch>,
     ) -> Self {
         Self {
-            tables: Tables::new(header, options.temporary_threshold),
+            tables: Tables::new(header),
             locations: Locations::default(),
-            temporaries: Temporaries::new(options.temporary_threshold),
             n_object_events: 0,
             last_time_ms: 0,
             native_traces: header.native_traces,
             may_be_python_37: header.python_version.is_none(),
-            n_lanes: options.n_lanes,
-            events_per_batch: options.events_per_batch,
-            batch: Batch::new(options.n_lanes),
+            events_per_batch: options.events_per_batch as usize,
+            batch: Batch::default(),
             full,
             empty,
         }
@@ -150,7 +145,6 @@ impl EventReader {
             definitions,
             warnings,
             locations: &mut self.locations,
-            temporaries: &mut self.temporaries,
             batch: &mut self.batch,
             events_per_batch: self.events_per_batch,
             failed: Ok(()),
@@ -162,7 +156,7 @@ impl EventReader {
         self.batch.snapshots.push(Snapshot {
             time_ms,
             rss,
-            at: self.batch.n_events,
+            at: self.batch.n_events(),
         });
         if self.batch.snapshots.len() >= SNAPSHOTS_PER_BATCH {
             self.flush();
@@ -172,16 +166,13 @@ impl EventReader {
     pub(crate) fn n_events(&self) -> u64 {
         self.batch
             .first_sequence
-            .wrapping_add(self.batch.n_events.into())
+            .wrapping_add(self.batch.n_events().into())
     }
 
     /// Hands the batch on and starts the next.
     pub(crate) fn flush(&mut self) {
         let next_sequence = self.n_events();
-        let mut next = self
-            .empty
-            .try_recv()
-            .unwrap_or_else(|_| Batch::new(self.n_lanes));
+        let mut next = self.empty.try_recv().unwrap_or_default();
         next.clear(next_sequence);
         // Nobody receives any more when the consumer has seen enough.
         let _ = self.full.send(std::mem::replace(&mut self.batch, next));
@@ -202,9 +193,8 @@ struct CurrentThread<'a> {
     definitions: &'a Definitions,
     warnings: &'a mut Warnings,
     locations: &'a mut Locations,
-    temporaries: &'a mut Temporaries,
     batch: &'a mut Batch,
-    events_per_batch: u32,
+    events_per_batch: usize,
     /// Why a frequent record was the last.
     failed: Result<(), Error>,
 }
@@ -243,7 +233,7 @@ impl CurrentThread<'_> {
     /// Whether the batch has room for another event.
     #[inline(always)]
     fn next(&self) -> ControlFlow<()> {
-        if self.batch.n_events < self.events_per_batch {
+        if self.batch.events.len() < self.events_per_batch {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -284,53 +274,52 @@ impl CurrentThread<'_> {
         match record.allocator.kind() {
             AllocatorKind::Allocation => return self.block_begins(record, offset),
             AllocatorKind::Deallocation => self.block_ends(address),
-            AllocatorKind::RangedAllocation if record.failed() => {
-                self.batch.number();
-            }
+            AllocatorKind::RangedAllocation if record.failed() => self.no_block(),
             AllocatorKind::RangedAllocation => {
                 if address & PAGE_MASK != 0 && address >= MIN_ADDRESS {
                     self.warnings.add(WarningKind::MisalignedBlock, offset);
                 }
                 self.check_native(record, offset);
-                let index = self.batch.number();
-                let location = self.location(record, index)?;
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location,
-                    index,
-                });
+                let location = self.location(record)?;
+                self.ranged(address, size, location);
             }
-            AllocatorKind::RangedDeallocation => {
-                self.deallocated(address, Some(size));
-                let index = self.batch.number();
-                self.batch.ranged.push(RangedEvent {
-                    address,
-                    length: size,
-                    location: LocationId::NONE,
-                    index,
-                });
-            }
+            AllocatorKind::RangedDeallocation => self.ranged(address, size, LocationId::NONE),
         }
         Ok(())
     }
 
+    fn ranged(&mut self, address: u64, length: u64, location: LocationId) {
+        self.batch.ranged.push(RangedEvent {
+            address,
+            length,
+            location,
+            thread: self.id,
+            index: self.batch.n_events(),
+        });
+        self.no_block();
+    }
+
+    /// An event that is not about a single block.
+    fn no_block(&mut self) {
+        self.batch.events.push(Event::NOTHING);
+    }
+
     #[inline(always)]
     fn block_begins(&mut self, record: Allocation, offset: u64) -> Result<(), Error> {
-        let index = self.batch.number();
         if record.failed() {
+            self.no_block();
             return Ok(());
         }
         if record.size >= 16 && record.address & 15 != 0 && !self.may_lie_at(record) {
             self.warnings.add(WarningKind::MisalignedBlock, offset);
         }
         self.check_native(record, offset);
-        let location = self.location(record, index)?;
-        self.batch.push(Event {
+        let location = self.location(record)?;
+        self.batch.events.push(Event {
             address: record.address,
             size: record.size,
             location,
-            index,
+            thread: self.id,
         });
         Ok(())
     }
@@ -349,43 +338,38 @@ impl CurrentThread<'_> {
     /// Warns of a native stack that does not exist.
     #[inline(always)]
     fn check_native(&mut self, record: Allocation, offset: u64) {
-        if self.native_traces && record.native_id > self.n_native_nodes {
+        // Without native stacks, the number is 0.
+        if record.native_id > self.n_native_nodes {
             self.warnings.add(WarningKind::UndefinedNativeStack, offset);
         }
     }
 
     #[inline(always)]
     fn block_ends(&mut self, address: u64) {
-        self.deallocated(address, None);
-        let index = self.batch.number();
-        self.batch.push(Event {
+        self.batch.events.push(Event {
             address,
             size: 0,
             location: LocationId::NONE,
-            index,
+            thread: self.id,
         });
     }
 
-    /// Where an allocation is made; also remembers it as one of the thread's last.
+    /// Where an allocation is made, which is the next event.
     #[inline(always)]
-    fn location(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
+    fn location(&mut self, record: Allocation) -> Result<LocationId, Error> {
         // A native stack differs from call to call; its location is looked up each time.
         let cached = if self.native_traces {
             None
         } else {
             self.thread.cached(record.allocator)
         };
-        let location = match cached {
-            Some(location) => location,
-            None => self.located(record, index)?,
-        };
-        self.thread
-            .recent
-            .push(record.address, record.size, location);
-        Ok(location)
+        match cached {
+            Some(location) => Ok(location),
+            None => self.located(record),
+        }
     }
 
-    fn located(&mut self, record: Allocation, index: u32) -> Result<LocationId, Error> {
+    fn located(&mut self, record: Allocation) -> Result<LocationId, Error> {
         let key = RecordedLocation {
             node: self.thread.node(),
             thread: self.id,
@@ -393,16 +377,10 @@ impl CurrentThread<'_> {
             native_id: record.native_id,
             generation: self.generation,
         };
-        let sequence = self.batch.first_sequence.wrapping_add(index.into());
+        let index = self.batch.n_events().into();
+        let sequence = self.batch.first_sequence.wrapping_add(index);
         let location = self.locations.intern(key, sequence)?;
         self.thread.cache(record.allocator, location);
         Ok(location)
-    }
-
-    #[inline(always)]
-    fn deallocated(&mut self, address: u64, length: Option<u64>) {
-        if let Some(found) = self.thread.recent.find(address, length) {
-            self.temporaries.add(found);
-        }
     }
 }

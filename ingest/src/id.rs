@@ -53,3 +53,8 @@ impl LocationId {
     /// Stands where an event has no location: deallocations.
     pub const NONE: Self = Self(u32::MAX);
 }
+
+impl ThreadId {
+    /// Stands where an event is no thread's.
+    pub const NONE: Self = Self(u32::MAX);
+}

@@ -24,22 +24,17 @@ use crate::stream::{End, Stream};
 use crate::strings::StringTable;
 use crate::sums::{SumReader, Sums};
 use crate::tables::Tables;
-use crate::temporaries::Temporaries;
 use crate::thread::Thread;
 use crate::warning::{Warning, WarningKind};
 
 /// Batches under way between decoding and matching.
 const BATCHES_AHEAD: usize = 3;
 
-/// How a capture is read. What is read does not depend on it, save for `temporary_threshold`.
+/// How a capture is read.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Lanes that a batch's events are divided into: a power of two.
-    pub n_lanes: usize,
     /// Events in a batch, at least 1.
     pub events_per_batch: u32,
-    /// How many allocations of its thread may lie between a temporary allocation and its end.
-    pub temporary_threshold: usize,
     /// Where symbols of native frames are looked for.
     pub symbols: SymbolOptions,
     /// Whether stacks keep the frames above the one that started tracking, which are memray's own.
@@ -49,9 +44,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            n_lanes: 1,
             events_per_batch: 1 << 16,
-            temporary_threshold: 1,
             symbols: SymbolOptions::default(),
             memray_frames: false,
         }
@@ -75,8 +68,6 @@ pub struct Recording {
     pub locations: Vec<Location>,
     /// Threads, in the order of their first appearance.
     pub threads: Vec<Thread>,
-    /// Temporary allocations, by location.
-    pub temporaries: Temporaries,
     /// What an aggregated capture holds in place of events.
     pub sums: Option<Sums>,
     /// How native stacks were resolved, if the capture has any.
@@ -151,7 +142,6 @@ fn decode(
             let EventReader {
                 tables,
                 locations,
-                temporaries,
                 n_object_events,
                 last_time_ms,
                 ..
@@ -159,7 +149,6 @@ fn decode(
             let read = Read {
                 tables,
                 locations: locations.finish(),
-                temporaries,
                 sums: None,
                 n_events,
                 n_object_events,
@@ -181,7 +170,6 @@ fn decode(
             let read = Read {
                 tables: reader.tables,
                 locations: reader.locations.finish(),
-                temporaries: Temporaries::new(0),
                 sums: Some(reader.sums),
                 n_events: 0,
                 n_object_events: reader.n_surviving_objects,
@@ -205,7 +193,6 @@ struct Opened<'a> {
 struct Read {
     tables: Tables,
     locations: Vec<(RecordedLocation, u64)>,
-    temporaries: Temporaries,
     sums: Option<Sums>,
     n_events: u64,
     n_object_events: u64,
@@ -259,7 +246,6 @@ impl Read {
             call_tree: shown.call_tree,
             locations: shown.locations,
             threads,
-            temporaries: self.temporaries,
             sums: self.sums,
             native: shown.native,
             n_events: self.n_events,

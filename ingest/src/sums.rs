@@ -9,7 +9,7 @@ use crate::locations::{Locations, RecordedLocation};
 use crate::recorded::RecordedFrame;
 use crate::stream::Visitor;
 use crate::tables::Tables;
-use crate::temporaries::Tally;
+use crate::tally::Tally;
 use crate::warning::WarningKind;
 
 /// What an aggregated capture holds in place of events.
@@ -89,7 +89,7 @@ impl Visitor<AggregatedDecoder> for SumReader {
 impl SumReader {
     pub(crate) fn new(header: &Header) -> Self {
         Self {
-            tables: Tables::new(header, 0),
+            tables: Tables::new(header),
             locations: Locations::default(),
             sums: Sums::default(),
             n_surviving_objects: 0,

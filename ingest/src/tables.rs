@@ -27,12 +27,12 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(header: &Header, temporary_threshold: usize) -> Self {
+    pub(crate) fn new(header: &Header) -> Self {
         Self {
             strings: StringTable::default(),
             definitions: Definitions::default(),
             stacks: CallTree::default(),
-            threads: Threads::new(temporary_threshold),
+            threads: Threads::default(),
             native: NativeRecords {
                 is_used: header.native_traces,
                 ..NativeRecords::default()

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::id::{LocationId, NodeId, StringId, ThreadId};
-use crate::temporaries::Recent;
 
 /// A thread, or greenlet, of the traced process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +22,25 @@ const CACHE_BITS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct ThreadState {
     pub(crate) thread: Thread,
-    pub(crate) recent: Recent,
     stack: Vec<NodeId>,
     /// Locations that the thread allocated at lately, with the stack and allocator of each.
     cached: Vec<(u64, LocationId)>,
 }
 
 impl ThreadState {
-    fn new(id: u64, threshold: usize) -> Self {
+    fn new(id: u64) -> Self {
         Self {
             thread: Thread {
                 id,
                 name: StringId(0),
             },
-            recent: Recent::new(threshold),
             stack: Vec::new(),
             cached: vec![(0, LocationId::NONE); 1 << CACHE_BITS],
         }
     }
 
     /// The stack that the thread is in.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn node(&self) -> NodeId {
         self.stack.last().copied().unwrap_or_default()
     }
@@ -62,7 +59,7 @@ impl ThreadState {
     }
 
     /// The location of this stack and allocator, if the thread allocated there lately.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cached(&self, allocator: Allocator) -> Option<LocationId> {
         let key = self.cache_key(allocator);
         let &(cached_for, location) = self.cached.get(place(key))?;
@@ -78,43 +75,34 @@ impl ThreadState {
     }
 
     /// Stack and allocator, never 0: allocators count from 1.
-    #[inline]
+    #[inline(always)]
     fn cache_key(&self, allocator: Allocator) -> u64 {
         (u64::from(self.node().0) << 4) | allocator as u64
     }
 }
 
 /// Where a key's location is kept.
-#[inline]
+#[inline(always)]
 fn place(key: u64) -> usize {
     let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS);
     usize::try_from(mixed).unwrap_or(0)
 }
 
 /// All threads met so far, in the order of their first appearance.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Threads {
     states: Vec<ThreadState>,
     numbers: FxHashMap<u64, ThreadId>,
-    threshold: usize,
 }
 
 impl Threads {
-    pub(crate) fn new(threshold: usize) -> Self {
-        Self {
-            states: Vec::new(),
-            numbers: FxHashMap::default(),
-            threshold,
-        }
-    }
-
     /// Finds or adds a thread.
     pub(crate) fn intern(&mut self, id: u64) -> Result<ThreadId, Error> {
         if let Some(&thread) = self.numbers.get(&id) {
             return Ok(thread);
         }
         let thread = ThreadId::new(self.states.len()).ok_or(Error::TooMany { what: "threads" })?;
-        self.states.push(ThreadState::new(id, self.threshold));
+        self.states.push(ThreadState::new(id));
         self.numbers.insert(id, thread);
         Ok(thread)
     }
@@ -135,7 +123,7 @@ mod tests {
 
     #[test]
     fn popping_too_much_empties_the_stack() {
-        let mut state = ThreadState::new(1, 1);
+        let mut state = ThreadState::new(1);
         state.push(NodeId(1));
         state.push(NodeId(2));
         assert!(state.pop(1));
@@ -146,7 +134,7 @@ mod tests {
 
     #[test]
     fn cached_locations_belong_to_a_stack_and_an_allocator() {
-        let mut state = ThreadState::new(1, 1);
+        let mut state = ThreadState::new(1);
         state.cache(Allocator::Malloc, LocationId(7));
         assert_eq!(state.cached(Allocator::Malloc), Some(LocationId(7)));
         assert_eq!(state.cached(Allocator::Calloc), None);

@@ -23,6 +23,14 @@ pub enum Error {
         /// Bytes that the shortest form takes.
         needed: usize,
     },
+    /// The page would be larger than it may be.
+    #[error("the page takes at least {needed} bytes, and {allowed} are allowed")]
+    PageSize {
+        /// Bytes that are allowed.
+        allowed: u64,
+        /// Bytes that the smallest page takes.
+        needed: u64,
+    },
     /// The format holds no number as large.
     #[error("{value} is too large a number for this format")]
     TooLarge {

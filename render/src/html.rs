@@ -1,5 +1,6 @@
 //! The HTML report: one page with the viewer and the profile's tables inside, opened from disk.
 
+mod detail;
 mod diff_page;
 mod encoding;
 mod linker;
@@ -10,6 +11,7 @@ mod policy;
 mod sections;
 mod shown;
 mod table_page;
+mod tree;
 
 use std::io::Write;
 
@@ -18,8 +20,9 @@ use include_dir::{Dir, include_dir};
 use memreport_aggregate::{Error as AggregateError, Profile};
 use serde_json::json;
 
-use crate::units::{Units, format_bytes, format_duration};
+use crate::units::{Units, format_bytes, format_count, format_duration};
 use crate::{Error, Output};
+use detail::fitted;
 use encoding::{SMALLEST, section};
 use linker::{Module, link};
 use shown::Shown;
@@ -66,13 +69,67 @@ pub enum FirstView {
 ///   runs what is unpacked only if it is, to the byte, the script that the page was made with
 /// * Errors: an aggregated capture has no temporary allocations to be shown first
 /// * The same profile gives the same bytes
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Html {
     /// Which question it answers first.
     pub first_view: FirstView,
+    /// Bytes that the page may have. While it has more, nodes of the call tree or slices, whichever there are
+    /// more of, are halved (quartered as long as the page is far too large): stacks with the smallest shares are folded into "other" frames, neighbouring
+    /// slices become one. Totals and peaks stay exact.
+    pub max_len: u64,
+}
+
+impl Default for Html {
+    fn default() -> Self {
+        Self {
+            first_view: FirstView::default(),
+            max_len: 25_000_000,
+        }
+    }
+}
+
+/// A page that is made.
+#[derive(Debug)]
+pub struct Page {
+    bytes: Vec<u8>,
+    /// What was folded to keep it small: a clause for the terminal.
+    pub folded: Option<String>,
+}
+
+impl Page {
+    /// Writes it.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the output cannot be written to.
+    pub fn write(&self, out: &mut dyn Write) -> Result<(), Error> {
+        Ok(out.write_all(&self.bytes)?)
+    }
 }
 
 impl Html {
+    /// Makes the page.
+    ///
+    /// # Errors
+    /// [`Error::NoAnswer`] if the profile cannot answer what is to be shown first; [`Error::PageSize`] if no
+    /// page can be as small as it must.
+    pub fn page(&self, profile: &Profile) -> Result<Page, Error> {
+        if self.first_view == FirstView::Temporary && profile.is_aggregated {
+            return Err(AggregateError::NotInAggregated("temporary allocations").into());
+        }
+        let viewer = link(&modules(), "main.js")?;
+        let (title, summary) = (title(profile), summary(profile));
+        let shell = shell(TEMPLATE, STYLE.trim(), &viewer, &title, &summary)?;
+        let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
+        let code = (CODE, viewer.len() as u64);
+        let (bytes, shown) = fitted(profile, self.max_len, shell.len() as u64, |shown, out| {
+            out.write_all(before.as_bytes())?;
+            payload::write(profile, shown, self.first_view, code, out)?;
+            Ok(out.write_all(after.as_bytes())?)
+        })?;
+        let folded = folded(&shown, profile, self.max_len);
+        Ok(Page { bytes, folded })
+    }
+
     /// Whether a file that starts with these bytes is such a page.
     #[must_use]
     pub fn is_report(start: &[u8]) -> bool {
@@ -84,20 +141,33 @@ impl Html {
 
 impl Output for Html {
     fn write(&self, profile: &Profile, out: &mut dyn Write) -> Result<(), Error> {
-        let shown = Shown::new(profile);
-        if self.first_view == FirstView::Temporary && shown.temporaries.is_none() {
-            return Err(AggregateError::NotInAggregated("temporary allocations").into());
-        }
-        let viewer = link(&modules(), "main.js")?;
-        let (title, summary) = (title(profile), summary(profile));
-        let shell = shell(TEMPLATE, STYLE.trim(), &viewer, &title, &summary)?;
-        let (before, after) = shell.split_once(MARKER).unwrap_or((&shell, ""));
-        out.write_all(before.as_bytes())?;
-        let code = (CODE, viewer.len() as u64);
-        payload::write(profile, &shown, self.first_view, code, out)?;
-        out.write_all(after.as_bytes())?;
-        Ok(())
+        self.page(profile)?.write(out)
     }
+}
+
+/// What the terminal says of a page that does not show everything.
+fn folded(shown: &Shown<'_>, profile: &Profile, max_len: u64) -> Option<String> {
+    let mut parts = Vec::new();
+    if shown.folded.stacks > 0 {
+        parts.push(format!(
+            "{} small stacks ({} of the peak) are folded into \"other\" frames",
+            format_count(shown.folded.stacks),
+            format_bytes(shown.folded.peak_bytes, Units::Iec),
+        ));
+    }
+    if shown.snapshot_stride > profile.snapshot_stride {
+        parts.push(format!(
+            "one in {} memory snapshots is kept",
+            format_count(shown.snapshot_stride as u64),
+        ));
+    }
+    (!parts.is_empty()).then(|| {
+        format!(
+            "to keep the page below {}, {}; totals and peaks are exact",
+            format_bytes(max_len, Units::Si),
+            parts.join(" and "),
+        )
+    })
 }
 
 /// A page without its tables. `summary` is for readers without JavaScript.

@@ -41,7 +41,7 @@ pub use doubts::doubts;
 pub use error::Error;
 pub use form::{Extent, Form};
 pub use gprof2dot::Gprof2dot;
-pub use html::{DiffPage, FirstView, Html};
+pub use html::{DiffPage, FirstView, Html, Page};
 pub use inspection::{inspection_json, inspection_text};
 pub use json::Json;
 pub use pprof::Pprof;

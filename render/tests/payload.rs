@@ -371,7 +371,15 @@ fn pages_of_real_captures_say_what_their_profiles_say() {
 #[test]
 fn the_first_view_is_all_that_the_two_modes_differ_in() {
     let profile = hostile_profile(b"app.py");
-    let page = |first_view| written(&Html { first_view }, &profile);
+    let page = |first_view| {
+        written(
+            &Html {
+                first_view,
+                ..Html::default()
+            },
+            &profile,
+        )
+    };
     let (peak, leaks) = (page(FirstView::Peak), page(FirstView::Leaks));
     assert_eq!(Page::new(&leaks).meta["mode"], "leaks");
     let swapped = peak.replace("\"mode\":\"peak\"", "\"mode\":\"leaks\"");

@@ -36,6 +36,7 @@ export const FLAG_NATIVE = 4;
  * @property {string[]} allocators
  * @property {string[]} warnings
  * @property {number} snapshot_stride
+ * @property {{stacks: number, peak_bytes: number}} [folded] stacks that are shown as "other" frames, and their bytes at the whole run's peak
  * @property {boolean} temporary whether temporary allocations are known: those that their own thread freed soon after
  * @property {number} [temporary_threshold] if so, how many allocations of the thread may lie in between
  * @property {boolean} [aggregated] the capture holds only sums: what was live at the peak, and what was left at the end

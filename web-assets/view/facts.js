@@ -29,6 +29,7 @@ export function showFacts(model, axis, units) {
     ['Python', meta.python ?? '', ''],
     ['Capture format', String(meta.format) + (meta.native ? ', native' : '') + (meta.aggregated ? ', aggregated' : ''), ''],
     ['Samples', meta.snapshot_stride > 1 ? 'one in ' + formatCount(meta.snapshot_stride) + ' kept' : '', 'Peaks between samples are exact all the same'],
+    ['Folded', known(meta.folded?.stacks ?? null, (stacks) => formatCount(stacks) + ' stacks'), 'Small stacks are shown as “other” frames, to keep the page small; totals are exact'],
     ['Started', startInWords(meta.start_ms), ''],
   ];
   setText(byId('command'), meta.command);

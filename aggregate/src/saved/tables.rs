@@ -5,13 +5,14 @@ use std::io;
 use memreport_ingest::capture::Allocator;
 use memreport_ingest::{
     CallTree, Frame, FrameId, FrameTable, Location, LocationId, NativeResult, NodeId, StackId,
-    StringId, StringTable, Tally, Temporaries, ThreadId, UnmergedStacks,
+    StringId, StringTable, Tally, ThreadId, UnmergedStacks,
 };
 
 use super::Out;
 use super::facts::Fact;
 use crate::columns::{ColumnReader, Fault};
 use crate::slices::Slices;
+use crate::temporaries::Temporaries;
 
 /// Strings but the empty one: lengths, then bytes.
 pub(super) fn put_strings(strings: &StringTable, out: &mut Out) -> io::Result<()> {

@@ -24,7 +24,7 @@ fn seen(bytes: &[u8]) -> Option<Seen> {
     let (mut events, mut ranged) = (Vec::new(), Vec::new());
     let (recording, ()) = read(source, &Options::default(), &Arc::default(), |batches| {
         for batch in batches {
-            events.extend(batch.lanes.iter().flatten().copied());
+            events.extend(batch.events.iter().copied());
             ranged.extend(&batch.ranged);
         }
     })

@@ -297,7 +297,9 @@ fn frames(
 fn side_sections<'a>(side: &'a SideTables<'_>, names: [&'static str; 4]) -> Vec<Section<'a>> {
     let n_slices = side.profile.slices.len();
     let mut sections = vec![
-        Section::new(names[0], |out| snapshots(side.profile, out)),
+        Section::new(names[0], |out| {
+            snapshots(&side.profile.slices, side.profile, out)
+        }),
         Section::new(names[1], move |out| rows(&side.rows, n_slices, out)),
     ];
     for (name, sums) in names[2..].iter().zip(side.sums.iter().flatten()) {

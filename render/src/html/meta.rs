@@ -30,6 +30,8 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView) -> Value {
     if let (Value::Object(meta), Value::Object(facts)) = (&mut meta, capture_facts(profile)) {
         meta.extend(facts);
     }
+    meta["peak_slice"] = shown.slices.peak_slice(shown.slices.whole_run()).into();
+    meta["snapshot_stride"] = shown.snapshot_stride.into();
     let threads = profile.threads.iter();
     meta["threads"] = threads
         .map(|thread| thread_label(profile, thread))
@@ -38,12 +40,18 @@ pub(crate) fn meta(tables: &Tables<'_>, first_view: FirstView) -> Value {
     meta["temporary"] = shown.temporaries.is_some().into();
     meta["counts"] = json!({
         "strings": tables.n_strings(),
-        "frames": shown.frames.len(),
+        "frames": shown.frames.len() + shown.others.len(),
         "nodes": shown.depths.len(),
         "locations": shown.locations.len(),
-        "snapshots": profile.slices.n_snapshots(),
+        "snapshots": shown.slices.n_snapshots(),
         "rows": shown.rows.len(),
     });
+    if shown.folded.stacks > 0 {
+        meta["folded"] = json!({
+            "stacks": shown.folded.stacks,
+            "peak_bytes": shown.folded.peak_bytes,
+        });
+    }
     if shown.temporaries.is_some() {
         meta["temporary_threshold"] = TEMPORARY_THRESHOLD.into();
     }

@@ -7,18 +7,18 @@ use memreport_aggregate::ingest::{FrameId, StringId};
 
 use super::FirstView;
 use super::meta::meta;
-use super::page_tree::PageTree;
 use super::sections::{
     Out, ROOT_NAME, Section, frame_flags, nodes, rows, snapshots, tallies, texts, write_sections,
 };
 use super::shown::Shown;
 use crate::Error;
 use crate::stacks::Numbering;
+use crate::units::format_count;
 
 /// What a section's columns are made of.
 pub(crate) struct Tables<'a> {
     pub(crate) profile: &'a Profile,
-    pub(crate) shown: &'a Shown,
+    pub(crate) shown: &'a Shown<'a>,
     /// Strings by number; the one after the last is the root's name.
     pub(crate) strings: Numbering<StringId>,
     pub(crate) sources: Sources<'a>,
@@ -30,7 +30,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    fn new(profile: &'a Profile, shown: &Shown) -> Self {
+    fn new(profile: &'a Profile, shown: &Shown<'_>) -> Self {
         let mut lines = Numbering::default();
         if let Some(source_lines) = &profile.source_lines {
             let of_frames = shown.frames.iter().filter_map(|&id| source_lines.line(id));
@@ -46,7 +46,7 @@ impl<'a> Sources<'a> {
 /// before compression.
 pub(crate) fn write(
     profile: &Profile,
-    shown: &Shown,
+    shown: &Shown<'_>,
     first_view: FirstView,
     code: (&str, u64),
     out: &mut dyn Write,
@@ -54,16 +54,16 @@ pub(crate) fn write(
     let tables = Tables {
         profile,
         shown,
-        strings: PageTree::strings(&shown.frames, &profile.frames),
+        strings: shown.strings(profile),
         sources: Sources::new(profile, shown),
     };
     let mut sections = vec![
-        Section::new("SNAP", |out| snapshots(profile, out)),
+        Section::new("SNAP", |out| snapshots(&shown.slices, profile, out)),
         Section::new("STRS", |out| texts(tables.texts(), out)),
         Section::new("FRAM", |out| frames(&tables, out)),
         Section::new("NODE", |out| nodes(&shown.depths, &shown.node_frames, out)),
         Section::new("LOCS", |out| locations(&tables, out)),
-        Section::new("ROWS", |out| rows(&shown.rows, profile.slices.len(), out)),
+        Section::new("ROWS", |out| rows(&shown.rows, shown.slices.len(), out)),
     ];
     // Behind them, if they are known.
     if let Some(temporaries) = &shown.temporaries {
@@ -73,14 +73,19 @@ pub(crate) fn write(
 }
 
 impl Tables<'_> {
-    /// Number of strings, the root's name and lines of source among them.
+    /// Number of strings: of frames, the root's name, lines of source, names of folded stacks.
     pub(crate) fn n_strings(&self) -> usize {
-        self.first_source() + self.sources.lines.things().len()
+        self.first_other() + self.shown.others.len()
     }
 
     /// Number of the string of the first line of source.
     fn first_source(&self) -> usize {
         self.strings.things().len() + 1
+    }
+
+    /// Number of the string of the first name of folded stacks.
+    fn first_other(&self) -> usize {
+        self.first_source() + self.sources.lines.things().len()
     }
 
     /// The string of a frame's line of source, or 0.
@@ -108,7 +113,14 @@ impl Tables<'_> {
                     .iter()
                     .map(|line| line.as_bytes().to_vec()),
             )
+            .chain(self.shown.others.iter().map(|&n| other_name(n)))
     }
+}
+
+/// What a frame of so many folded stacks is called.
+fn other_name(n: u64) -> Vec<u8> {
+    let stacks = if n == 1 { "stack" } else { "stacks" };
+    format!("other: {} {stacks}", format_count(n)).into_bytes()
 }
 
 fn frames(tables: &Tables<'_>, out: &mut Out<'_>) -> io::Result<()> {
@@ -127,19 +139,29 @@ fn frames(tables: &Tables<'_>, out: &mut Out<'_>) -> io::Result<()> {
     frames()
         .skip(1)
         .try_for_each(|frame| out.u(number(frame.function)))?;
+    let others = 0..shown.others.len();
+    others
+        .clone()
+        .try_for_each(|other| out.u((tables.first_other() + other) as u64))?;
+    // Folded stacks have no file, no line, no source and no flags.
+    let nothing = |out: &mut Out<'_>| others.clone().try_for_each(|_| out.u(0));
     frames().try_for_each(|frame| out.u(number(frame.file)))?;
+    nothing(out)?;
     frames().try_for_each(|frame| out.u(u64::try_from(frame.line).unwrap_or(0)))?;
+    nothing(out)?;
     shown
         .frames
         .iter()
         .try_for_each(|&id| out.u(tables.source(id)))?;
+    nothing(out)?;
     frames().try_for_each(|frame| {
         let (function, file) = (
             profile.strings.text(frame.function),
             profile.strings.text(frame.file),
         );
         out.bytes(&[frame_flags(&function, &file, frame.is_native)])
-    })
+    })?;
+    others.clone().try_for_each(|_| out.bytes(&[0]))
 }
 
 fn locations(tables: &Tables<'_>, out: &mut Out<'_>) -> io::Result<()> {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use memreport_aggregate::Profile;
 use memreport_aggregate::columns::Columns;
 use memreport_aggregate::frame_class::{is_import_system, is_irrelevant};
 use memreport_aggregate::ingest::Tally;
+use memreport_aggregate::{Profile, Slices};
 use serde_json::{Map, Value};
 
 use super::encoding::{FAST, Length, section};
@@ -73,8 +73,7 @@ pub(crate) fn write_sections(
 }
 
 /// Times and heap: at each snapshot, then of each slice.
-pub(crate) fn snapshots(profile: &Profile, out: &mut Out<'_>) -> io::Result<()> {
-    let slices = &profile.slices;
+pub(crate) fn snapshots(slices: &Slices, profile: &Profile, out: &mut Out<'_>) -> io::Result<()> {
     let start = profile.metadata.start_time_ms.cast_unsigned();
     out.z_deltas(slices.times_ms.iter().copied(), start)?;
     out.z_deltas(slices.rss.iter().copied(), 0)?;

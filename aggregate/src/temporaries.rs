@@ -1,31 +1,6 @@
 //! Temporary allocations: freed by their own thread before it allocated much else.
 
-use crate::id::LocationId;
-
-/// Allocations and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Number of allocations.
-    pub allocations: u64,
-    /// Sum of their sizes.
-    pub bytes: u64,
-}
-
-impl Tally {
-    /// Adds one allocation of `bytes`.
-    #[inline]
-    pub fn add(&mut self, bytes: u64) {
-        self.allocations = self.allocations.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(bytes);
-    }
-
-    /// Adds others to these.
-    #[inline]
-    pub fn add_all(&mut self, others: Self) {
-        self.allocations = self.allocations.wrapping_add(others.allocations);
-        self.bytes = self.bytes.wrapping_add(others.bytes);
-    }
-}
+use memreport_ingest::{LocationId, Tally, ThreadId};
 
 /// Temporary allocations by location.
 ///
@@ -47,7 +22,7 @@ impl Temporaries {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, found: Found) {
+    fn add(&mut self, found: Found) {
         let Some(column) = self.by_distance.get_mut(found.distance) else {
             return;
         };
@@ -80,10 +55,10 @@ impl Temporaries {
 
 /// A temporary allocation, at the moment when it is freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) distance: usize,
-    pub(crate) location: LocationId,
-    pub(crate) size: u64,
+struct Found {
+    distance: usize,
+    location: LocationId,
+    size: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,9 +68,57 @@ struct Entry {
     location: LocationId,
 }
 
-/// The last allocations of a thread.
+/// Finds temporary allocations among the last ones of each thread.
 #[derive(Debug)]
-pub(crate) struct Recent {
+pub(crate) struct RecentTemporaries {
+    pub(crate) found: Temporaries,
+    /// By thread.
+    recent: Vec<Recent>,
+}
+
+impl RecentTemporaries {
+    pub(crate) fn new(threshold: usize) -> Self {
+        Self {
+            found: Temporaries::new(threshold),
+            recent: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn allocated(
+        &mut self,
+        thread: ThreadId,
+        address: u64,
+        size: u64,
+        location: LocationId,
+    ) {
+        if self.recent.len() <= thread.index() {
+            self.add_thread(thread);
+        }
+        if let Some(recent) = self.recent.get_mut(thread.index()) {
+            recent.push(address, size, location);
+        }
+    }
+
+    /// `length` is that of a `munmap`.
+    #[inline(always)]
+    pub(crate) fn freed(&mut self, thread: ThreadId, address: u64, length: Option<u64>) {
+        let recent = self.recent.get(thread.index());
+        if let Some(found) = recent.and_then(|recent| recent.find(address, length)) {
+            self.found.add(found);
+        }
+    }
+
+    #[cold]
+    fn add_thread(&mut self, thread: ThreadId) {
+        let none = Recent::new(self.found.threshold());
+        self.recent.resize_with(thread.index() + 1, || none.clone());
+    }
+}
+
+/// The last allocations of a thread.
+#[derive(Debug, Clone)]
+struct Recent {
     /// A ring whose length is a power of two; an entry without location was never written.
     ring: Vec<Entry>,
     newest: usize,
@@ -104,7 +127,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    pub(crate) fn new(threshold: usize) -> Self {
+    fn new(threshold: usize) -> Self {
         let len = threshold.saturating_add(1);
         let none = Entry {
             address: 0,
@@ -119,7 +142,7 @@ impl Recent {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, address: u64, size: u64, location: LocationId) {
+    fn push(&mut self, address: u64, size: u64, location: LocationId) {
         self.newest = self.place(usize::MAX);
         if let Some(entry) = self.ring.get_mut(self.newest) {
             *entry = Entry {
@@ -133,7 +156,7 @@ impl Recent {
     /// The newest of the last allocations at `address`; for a `munmap`, with the same length. It stays
     /// in the list, as memray leaves it: a second free of the same address finds it again.
     #[inline]
-    pub(crate) fn find(&self, address: u64, length: Option<u64>) -> Option<Found> {
+    fn find(&self, address: u64, length: Option<u64>) -> Option<Found> {
         for distance in 0..self.len {
             let entry = self.ring.get(self.place(distance))?;
             let same = entry.address == address && length.is_none_or(|length| length == entry.size);
