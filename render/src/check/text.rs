@@ -1,0 +1,70 @@
+//! A check for terminals.
+
+use memreport_aggregate::{Level, Verdict};
+
+use super::CheckReport;
+use super::words::{functions, heading, more, of_stack, result, sentence};
+use crate::diff::innermost_first;
+use crate::terminal::wrapped;
+use crate::text::{elided, printable, width};
+
+/// Columns before what is said of a rule.
+const INDENT: usize = 8;
+
+impl CheckReport<'_> {
+    /// Broken rules first, worst first, each with what explains it; then those that are kept, a line each.
+    pub(super) fn text(&self, columns: usize) -> String {
+        let mut text = String::new();
+        let against = self.baseline.map(|of| format!(" against {}", printable(of)));
+        let name = printable(self.name);
+        let title = format!(
+            "{name}{}: {}",
+            against.unwrap_or_default(),
+            result(self.checked)
+        );
+        text.push_str(&wrapped(&title, columns));
+        for verdict in &self.checked.verdicts {
+            if verdict.level != Level::Passed {
+                text.push('\n');
+            }
+            self.verdict(verdict, columns, &mut text);
+        }
+        text
+    }
+
+    fn verdict(&self, verdict: &Verdict, columns: usize, text: &mut String) {
+        let word = match verdict.level {
+            Level::Passed => "ok",
+            Level::Alert => "alert",
+            Level::Failed => "FAILED",
+        };
+        let room = columns.saturating_sub(INDENT).max(1);
+        let rule = elided(&printable(&verdict.rule.to_string()), room);
+        text.push_str(&elided(&format!("{word:<INDENT$}{rule}"), columns));
+        text.push('\n');
+        let mut line = |line: &str| {
+            text.push_str(&elided(&format!("{:INDENT$}{line}", ""), columns));
+            text.push('\n');
+        };
+        let said = wrapped(&sentence(verdict, self.units), room);
+        said.lines().for_each(&mut line);
+        let explanation = &verdict.explanation;
+        let amounts = explanation.stacks.iter();
+        let amounts: Vec<String> = amounts
+            .map(|stack| of_stack(verdict, stack.amount, self.units))
+            .collect();
+        let widest = amounts.iter().map(|amount| width(amount)).max();
+        let Some(widest) = widest else {
+            return;
+        };
+        line(&format!("{}:", heading(verdict)));
+        for (stack, amount) in explanation.stacks.iter().zip(&amounts) {
+            let functions = functions(stack);
+            let functions: Vec<String> = functions.iter().map(|name| printable(name)).collect();
+            let functions = innermost_first(&functions, room.saturating_sub(widest + 4));
+            line(&format!("  {amount:>widest$}  {functions}"));
+        }
+        let more = more(verdict, explanation.n_more, explanation.more);
+        more.iter().for_each(|more| line(&format!("  … {more}")));
+    }
+}
