@@ -1,6 +1,8 @@
 //! The `memreport` command: reports from captures of the memray profiler.
 
+mod check;
 mod cli;
+mod github;
 mod hints;
 mod output;
 mod progress;
@@ -26,12 +28,14 @@ fn main() -> ExitCode {
         Command::Tree(args) => run::tree(args),
         Command::Table(args) => run::table(args),
         Command::Diff(args) => run::diff(args),
+        Command::Check(args) => check::check(args),
         Command::Slim(args) => run::slim(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::LimitBroken) => ExitCode::FAILURE,
         Ok(Outcome::FromDamagedCapture) => ExitCode::from(3),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

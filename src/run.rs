@@ -284,7 +284,7 @@ pub(crate) fn info(args: &InfoArgs) -> Result<Outcome> {
 }
 
 /// A capture cannot be made again; no output takes its place.
-fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
+pub(crate) fn refuse_capture(capture: &Path, output: &Path) -> Result<()> {
     let is_file = capture != Path::new("-");
     if is_file && output::place(output) == output::place(capture) {
         bail!("{} is the capture itself", output.display());

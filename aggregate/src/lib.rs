@@ -44,8 +44,8 @@ mod view;
 pub use memreport_ingest as ingest;
 
 pub use check::{
-    Bound, Check, Checked, CodePlace, ConfigError, Explanation, FaultyText, Figure, GrowthBound, Level,
-    Measure, Part, Rule, Severity, Stack, Subject, Verdict,
+    Bound, Check, Checked, CodePlace, ConfigError, Explanation, FaultyText, Figure, GrowthBound,
+    Level, Measure, Part, Rule, Severity, Stack, Subject, Verdict,
 };
 pub use diff::{
     Change, CodeOrigin, CommonTree, Diff, DiffOptions, FunctionChange, Side, StackChange, Status,

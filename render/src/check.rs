@@ -53,7 +53,7 @@ pub enum CheckForm<'a> {
     },
     /// JSON; `SCHEMA.md` documents its keys.
     Json,
-    /// `JUnit`'s XML: a test case for each rule.
+    /// JUnit's XML: a test case for each rule.
     Junit,
     /// What github-action-benchmark reads as `customSmallerIsBetter`.
     Benchmark,

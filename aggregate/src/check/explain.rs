@@ -156,8 +156,13 @@ fn named(
     (places.collect(), blamed)
 }
 
-/// Whether a frame is of a file that is neither the standard library's nor an installed package's.
+/// Whether a frame is of a file that is neither the standard library's nor an installed package's. Comprehensions
+/// belong to the function that they are in, whose frame is the next.
 fn is_own(profile: &Profile, frame: Frame) -> bool {
+    let function = profile.strings.bytes(frame.function);
+    if [&b"<listcomp>"[..], b"<setcomp>", b"<dictcomp>"].contains(&function) {
+        return false;
+    }
     let file = profile.strings.text(frame.file);
     let origin = profile.metadata.search_paths.module(&file).origin;
     let is_of_file = frame.line > 0 && !file.starts_with('<');

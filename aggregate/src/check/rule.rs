@@ -135,6 +135,12 @@ impl Rule {
         measures.map(rule).collect()
     }
 
+    /// Whether the check fails where it is broken.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        self.severity == Severity::Limit
+    }
+
     /// Whether it compares with a baseline.
     #[must_use]
     pub fn is_on_growth(&self) -> bool {
@@ -168,9 +174,7 @@ fn subject(measure: Measure, scanner: &mut Scanner<'_>) -> Result<Subject, Fault
         Some((at, _)) if measure == Measure::Rss => {
             return Err(scanner.fault(at, Rule::RSS_HAS_NO_PARTS));
         }
-        Some((at, pattern)) => {
-            Some(Part::new(pattern).map_err(|what| scanner.fault(at, what))?)
-        }
+        Some((at, pattern)) => Some(Part::new(pattern).map_err(|what| scanner.fault(at, what))?),
     };
     Ok(Subject { measure, part })
 }

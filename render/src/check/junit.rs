@@ -1,4 +1,4 @@
-//! A check as `JUnit`'s XML.
+//! A check as JUnit's XML.
 
 use std::io::{self, Write};
 
@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn nothing_that_xml_forbids_is_left() {
         let all: String = ('\0'..=char::MAX).collect();
-        let is_char = |c: char| matches!(c, '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        let is_char =
+            |c: char| matches!(c, '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         assert!(legal(&all).chars().all(is_char));
         assert_eq!(legal("a\u{1}b\u{ffff}"), r"a\u{1}b".to_owned() + "\u{fffd}");
     }

@@ -15,7 +15,9 @@ impl CheckReport<'_> {
     /// Broken rules first, worst first, each with what explains it; then those that are kept, a line each.
     pub(super) fn text(&self, columns: usize) -> String {
         let mut text = String::new();
-        let against = self.baseline.map(|of| format!(" against {}", printable(of)));
+        let against = self
+            .baseline
+            .map(|of| format!(" against {}", printable(of)));
         let name = printable(self.name);
         let title = format!(
             "{name}{}: {}",
@@ -39,15 +41,19 @@ impl CheckReport<'_> {
             Level::Failed => "FAILED",
         };
         let room = columns.saturating_sub(INDENT).max(1);
-        let rule = elided(&printable(&verdict.rule.to_string()), room);
-        text.push_str(&elided(&format!("{word:<INDENT$}{rule}"), columns));
-        text.push('\n');
-        let mut line = |line: &str| {
-            text.push_str(&elided(&format!("{:INDENT$}{line}", ""), columns));
+        let mut line = |start: &str, line: &str| {
+            text.push_str(&elided(&format!("{start:<INDENT$}{line}"), columns));
             text.push('\n');
         };
-        let said = wrapped(&sentence(verdict, self.units), room);
-        said.lines().for_each(&mut line);
+        let rule = printable(&verdict.rule.to_string());
+        let said = sentence(verdict, self.units);
+        let both = format!("{rule}: {said}");
+        if width(&both) <= room {
+            line(word, &both);
+        } else {
+            line(word, &elided(&rule, room));
+            wrapped(&said, room).lines().for_each(|said| line("", said));
+        }
         let explanation = &verdict.explanation;
         let amounts = explanation.stacks.iter();
         let amounts: Vec<String> = amounts
@@ -57,14 +63,15 @@ impl CheckReport<'_> {
         let Some(widest) = widest else {
             return;
         };
-        line(&format!("{}:", heading(verdict)));
+        line("", &format!("{}:", heading(verdict)));
         for (stack, amount) in explanation.stacks.iter().zip(&amounts) {
             let functions = functions(stack);
             let functions: Vec<String> = functions.iter().map(|name| printable(name)).collect();
             let functions = innermost_first(&functions, room.saturating_sub(widest + 4));
-            line(&format!("  {amount:>widest$}  {functions}"));
+            line("", &format!("  {amount:>widest$}  {functions}"));
         }
         let more = more(verdict, explanation.n_more, explanation.more);
-        more.iter().for_each(|more| line(&format!("  … {more}")));
+        more.iter()
+            .for_each(|more| line("", &format!("  … {more}")));
     }
 }

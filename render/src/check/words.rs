@@ -79,6 +79,12 @@ pub(super) fn share(change: i128, base: u64) -> Option<String> {
     (base > 0).then(|| signed_percent(change, base))
 }
 
+/// A part of a whole, if there is any.
+fn percent(part: u64, whole: u64) -> Option<String> {
+    let share = share(part.into(), whole)?;
+    Some(share.trim_start_matches('+').to_owned())
+}
+
 /// What is measured for a rule, and how much too much it is.
 pub(super) fn sentence(verdict: &Verdict, units: Units) -> String {
     let measure = verdict.rule.subject.measure;
@@ -100,11 +106,14 @@ pub(super) fn sentence(verdict: &Verdict, units: Units) -> String {
     });
     let too_much = (verdict.level != Level::Passed).then(|| {
         let excess = exact(measure, verdict.excess(), units);
-        let share = share(i128::from(verdict.excess()), verdict.most);
-        let share = share
-            .filter(|_| verdict.base.is_none())
-            .map(|share| format!(", {share}"));
-        format!(": {excess}{} more than allowed", share.unwrap_or_default())
+        match verdict.base {
+            Some(_) => format!("; {excess} more than allowed"),
+            None => {
+                let share = percent(verdict.excess(), verdict.most);
+                let share = share.map(|share| format!(", or {share},"));
+                format!("; {excess}{} more than allowed", share.unwrap_or_default())
+            }
+        }
     });
     format!(
         "{measured}{of_nothing}{}{}",
