@@ -3,6 +3,7 @@
 //! [`Check::of`] is the whole of it. Each [`Rule`] gives a [`Verdict`], with the stacks that explain what is too
 //! much.
 
+mod arenas;
 mod config;
 mod explain;
 mod measure;
@@ -11,6 +12,7 @@ mod scan;
 
 use memreport_ingest::Frame;
 
+use self::arenas::Arenas;
 pub use self::config::ConfigError;
 pub use self::explain::{CodePlace, Explanation, Stack};
 pub use self::measure::{Measure, Part, Subject};
@@ -58,6 +60,9 @@ pub struct Verdict {
     pub base: Option<u64>,
     /// The largest value that keeps the rule.
     pub most: u64,
+    /// Growth that does not count, and that `most` has room for: arenas of Python's allocator. Whether one or two
+    /// more are live is chance.
+    pub aside: u64,
     /// Whether the rule is on a part that no frame belongs to, so that the value is 0.
     pub is_of_nothing: bool,
     /// Where the value, or what is more of it, comes from; empty if the rule is kept, if it is an alert on what
@@ -185,13 +190,14 @@ impl Check {
 
 /// The verdict on a rule, without what explains it.
 fn verdict(rule: &Rule, profile: &Profile, base: Option<&Profile>) -> Result<Verdict, Error> {
-    let measured = measured(&rule.subject, profile)?;
-    let (base, most) = match (rule.bound, base) {
-        (Bound::Value(most), _) => (None, most),
+    let (measured, arenas) = measured(&rule.subject, profile)?;
+    let (base, most, aside) = match (rule.bound, base) {
+        (Bound::Value(most), _) => (None, most, 0),
         (Bound::Growth(bound), base) => {
             let base = base.map(|base| self::measured(&rule.subject, base));
-            let base = base.transpose()?.unwrap_or_default();
-            (Some(base), bound.most(base))
+            let (base, base_arenas) = base.transpose()?.unwrap_or_default();
+            let aside = arenas.by_chance(base_arenas);
+            (Some(base), bound.most(base).saturating_add(aside), aside)
         }
     };
     let level = match rule.severity {
@@ -210,6 +216,7 @@ fn verdict(rule: &Rule, profile: &Profile, base: Option<&Profile>) -> Result<Ver
         measured,
         base,
         most,
+        aside,
         is_of_nothing: measured == 0 && part.is_some_and(|part| !is_of(part)),
         explanation: Explanation::default(),
     })
@@ -223,22 +230,23 @@ fn figures(profile: &Profile, base: Option<&Profile>) -> Vec<Figure> {
         };
         Some(Figure {
             measure,
-            value: measured(&whole, profile).ok()?,
-            base: base.and_then(|base| measured(&whole, base).ok()),
+            value: measured(&whole, profile).ok()?.0,
+            base: base.and_then(|base| Some(measured(&whole, base).ok()?.0)),
         })
     };
     Measure::ALL.into_iter().filter_map(known).collect()
 }
 
-/// The value of a measure.
-fn measured(subject: &Subject, profile: &Profile) -> Result<u64, Error> {
+/// The value of a measure, and how much of it is arenas.
+fn measured(subject: &Subject, profile: &Profile) -> Result<(u64, Arenas), Error> {
     let Some(selected) = selected(subject, profile)? else {
-        return Ok(profile.rss_peak.ok_or(Error::NoSnapshots)?.rss);
+        let rss = profile.rss_peak.ok_or(Error::NoSnapshots)?.rss;
+        return Ok((rss, Arenas::default()));
     };
     let total = selected.total();
     Ok(match subject.measure {
-        Measure::Allocations => total.allocations,
-        _ => total.bytes,
+        Measure::Allocations => (total.allocations, Arenas::default()),
+        _ => (total.bytes, Arenas::of(&selected)),
     })
 }
 

@@ -56,6 +56,7 @@ fn rule(verdict: &Verdict) -> Value {
         "matches_nothing": verdict.is_of_nothing,
         "base": verdict.base,
         "most": verdict.most,
+        "aside": verdict.aside,
         "excess": verdict.excess(),
         "stacks": explanation.stacks.iter().map(stack).collect::<Value>(),
         "omitted": {

@@ -104,6 +104,10 @@ pub(super) fn sentence(verdict: &Verdict, units: Units) -> String {
             share.unwrap_or_default()
         )
     });
+    let aside = (verdict.aside > 0).then(|| {
+        let arenas = short(measure, verdict.aside, units);
+        format!(", of which {arenas} of Python's arenas do not count")
+    });
     let too_much = (verdict.level != Level::Passed).then(|| {
         let excess = exact(measure, verdict.excess(), units);
         match verdict.base {
@@ -116,8 +120,9 @@ pub(super) fn sentence(verdict: &Verdict, units: Units) -> String {
         }
     });
     format!(
-        "{measured}{of_nothing}{}{}",
+        "{measured}{of_nothing}{}{}{}",
         against.unwrap_or_default(),
+        aside.unwrap_or_default(),
         too_much.unwrap_or_default()
     )
 }
