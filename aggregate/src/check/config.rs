@@ -83,3 +83,54 @@ fn at(text: &str, offset: usize, fault: FaultyText) -> ConfigError {
         fault,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_the_rules_of_the_command_line() {
+        let rules = Rule::of_config(
+            r#"
+            limits = ["peak<512MiB", 'leaked<1MB in ^my\.pkg']
+            alerts = ["peak<400MiB"]
+
+            [growth]
+            limits = ["peak<=10%"]
+            alerts = ["allocations"]
+            "#,
+        );
+        let rules = rules.unwrap();
+        let texts: Vec<_> = rules.iter().map(Rule::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "peak<512MiB",
+                r"leaked<1MB in ^my\.pkg",
+                "peak<400MiB",
+                "growth of peak<=10%",
+                "growth of allocations<=5% or 1000",
+            ]
+        );
+        let limits: Vec<_> = rules.iter().map(Rule::is_limit).collect();
+        assert_eq!(limits, [true, true, false, true, false]);
+        assert!(Rule::of_config("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn faults_say_line_and_column() {
+        let fault = |text| Rule::of_config(text).unwrap_err().to_string();
+        assert_eq!(
+            fault("limits = [\n  'peak<1MB',\n  'é', \"peak>1MB\"]\n"),
+            "line 3, column 3: a measure is expected: peak, leaked, allocated, allocations or rss\n  é\n  ^"
+        );
+        assert!(
+            fault("limits = ['rss<1MB', 'rss<1MB in x']")
+                .starts_with("line 1, column 22: the resident set")
+        );
+        assert!(fault("\nlimit = []").contains("line 2, column 1"));
+        assert!(fault("[growth]\npeak = 1").contains("unknown field `peak`"));
+        assert!(fault("limits = 'peak<1MB'").contains("line 1, column 10"));
+        assert!(fault("limits = [").contains("line 1, column"));
+    }
+}

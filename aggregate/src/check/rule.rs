@@ -56,8 +56,8 @@ impl GrowthBound {
             false => Comparison::AtMost,
         };
         let (share, of) = self.share;
-        let share = u128::from(base).saturating_mul(share);
-        let share = comparison.most(share, of.saturating_mul(1_000_000));
+        let share = u128::from(base) * share;
+        let share = comparison.most(share, of * 1_000_000);
         base.saturating_add(share.unwrap_or(0).max(self.most))
     }
 }
@@ -207,4 +207,116 @@ fn growth(
         most,
     };
     Ok((bound, written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn most(text: &str) -> u64 {
+        match Rule::on_value(text, Severity::Limit).unwrap().bound {
+            Bound::Value(most) => most,
+            Bound::Growth(_) => unreachable!("it is on a value"),
+        }
+    }
+
+    fn grown(text: &str, base: u64) -> u64 {
+        match Rule::on_growth(text, Severity::Limit).unwrap().bound {
+            Bound::Growth(bound) => bound.most(base) - base,
+            Bound::Value(_) => unreachable!("it is on growth"),
+        }
+    }
+
+    fn fault(text: &str) -> String {
+        let fault = Rule::on_value(text, Severity::Limit).unwrap_err();
+        fault.to_string()
+    }
+
+    #[test]
+    fn a_bound_is_the_largest_value_that_keeps_it() {
+        assert_eq!(most("peak<512MiB"), (512 << 20) - 1);
+        assert_eq!(most("peak <= 512 MiB"), 512 << 20);
+        assert_eq!(most(" leaked<1MB in mypkg "), 999_999);
+        assert_eq!(most("rss<=1.5kb"), 1500);
+        assert_eq!(most("allocated<=1_000"), 1000);
+        assert_eq!(most("allocated<=1.0000000001k"), 1000);
+        assert_eq!(most("allocated<1.0000000001k"), 1000);
+        assert_eq!(most("allocations<=2.5M in x"), 2_500_000);
+        assert_eq!(most("peak<=0"), 0);
+        assert_eq!(most("peak<=16777215TiB"), 16_777_215 << 40);
+    }
+
+    #[test]
+    fn growth_is_broken_beyond_share_and_amount() {
+        let default = |base| grown("peak", base);
+        assert_eq!([default(0), default(1 << 20)], [256 << 10, 256 << 10]);
+        assert_eq!(default(100 << 20), 5 << 20);
+        assert_eq!(grown("allocations", 100), 1000);
+        assert_eq!(grown("peak<=10% or 1kB", 5000), 1000);
+        assert_eq!(grown("peak<=10% or 1kB in pkg", 50_000), 5000);
+        assert_eq!(grown("peak<10% or 1kB", 50_000), 4999);
+        assert_eq!(grown("peak<10% or 1kB", 50_001), 5000);
+        assert_eq!(grown("peak<=1MiB", u64::MAX >> 8), 1 << 20);
+        assert_eq!(grown("peak<=0.5%", 1 << 30), (1 << 30) / 200);
+        assert_eq!(grown("peak<0% or 0B", 7), 0);
+        assert_eq!(grown("peak<=100.000001%", 100_000_000), 100_000_001);
+        assert_eq!(grown("peak<=100000000000000%", 1 << 63), (1 << 63) - 1);
+    }
+
+    #[test]
+    fn rules_read_as_they_are_typed() {
+        let read = |text: &str| Rule::on_value(text, Severity::Limit).unwrap().to_string();
+        assert_eq!(read("peak< 512 MiB  in a b "), "peak<512 MiB in a b");
+        let read = |text: &str| Rule::on_growth(text, Severity::Limit).unwrap().to_string();
+        assert_eq!(read("leaked"), "growth of leaked<=5% or 256KiB");
+        assert_eq!(read("peak<5% or 1k in x"), "growth of peak<5% or 1k in x");
+        assert_eq!(read("peak in x"), "growth of peak<=5% or 256KiB in x");
+    }
+
+    #[test]
+    fn faults_show_where_they_are() {
+        assert_eq!(
+            fault("peek<5MB"),
+            "a measure is expected: peak, leaked, allocated, allocations or rss\n  peek<5MB\n  ^^^^"
+        );
+        for (text, what, at, len) in [
+            ("", "a measure", 0, 1),
+            ("peak=5", "< or <= is", 4, 1),
+            ("peak<", "a number is", 5, 1),
+            ("peak<.", "a number is", 5, 1),
+            ("peak<5MX", "no unit of bytes", 6, 2),
+            ("peak<5%", "only `in PATTERN`", 6, 1),
+            ("allocations<5MB", "allocations are counted", 13, 2),
+            ("peak<0", "nothing is below 0", 5, 1),
+            ("peak<5MB on x", "only `in PATTERN`", 9, 2),
+            ("peak<5MB in ", "a pattern is expected", 12, 1),
+            (
+                "peak<5MB in é(",
+                "no regular expression: unclosed group",
+                12,
+                2,
+            ),
+            (
+                "rss<5MB in x",
+                "the resident set is the whole process's",
+                11,
+                1,
+            ),
+            ("peak<99999999TiB", "the number is too large", 5, 11),
+        ] {
+            let fault = fault(text);
+            let lines: Vec<&str> = fault.split('\n').collect();
+            assert!(lines[0].contains(what), "{fault}");
+            assert_eq!(lines[1], format!("  {text}"));
+            assert_eq!(lines[2], format!("  {}{}", " ".repeat(at), "^".repeat(len)));
+        }
+        for share in ["1000000000000000%", "5.0000000%", "99999999999999999999%"] {
+            let fault = Rule::on_growth(&format!("peak<{share}"), Severity::Limit);
+            let fault = fault.unwrap_err().to_string();
+            assert!(fault.contains("too large"), "{fault}");
+        }
+        let long = format!("peak<{}", "9".repeat(21));
+        assert!(fault(&long).starts_with("the number is too long"));
+        assert!(fault("peak<5\u{1b}[31m").contains("\u{fffd}[31m"));
+    }
 }

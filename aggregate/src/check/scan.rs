@@ -40,6 +40,12 @@ const COUNT_UNITS: [(&[&str], u64); 4] = [
 /// Digits that a number has at most.
 const MAX_DIGITS: usize = 20;
 
+/// Decimals that a percentage has at most.
+const MAX_DECIMALS: u32 = 6;
+
+/// Largest numerator of a share: that of any size times it has 128 bits.
+const MAX_SHARE: u128 = 1 << 60;
+
 /// What a comparison allows: `<` only less, `<=` as much too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
@@ -233,6 +239,9 @@ impl<'t> Scanner<'t> {
         self.skip_spaces();
         if self.take_if("%") {
             let share = self.amount(start, number, 10_000)?;
+            if number.n_decimals > MAX_DECIMALS || share.numerator > MAX_SHARE {
+                return Err(self.fault(start, "the share is too large, or has too many decimals"));
+            }
             self.skip_spaces();
             return Ok(Growth::Share(share));
         }
