@@ -150,19 +150,23 @@ fn named(
         let mut frames = frames.iter();
         frames.position(|frame| !frame.is_native && is_it(*frame))
     };
-    let matched = || part.and_then(|part| python(&|frame| part.has(profile, frame)));
-    let own = || python(&|frame| is_own(profile, frame));
+    let function = |is_it: &dyn Fn(Frame) -> bool| {
+        python(&|frame| !is_comprehension(profile, frame) && is_it(frame))
+    };
+    let matched = || part.and_then(|part| function(&|frame| part.has(profile, frame)));
+    let own = || function(&|frame| is_own(profile, frame));
     let blamed = matched().or_else(own).or_else(|| python(&|_| true));
     (places.collect(), blamed)
 }
 
-/// Whether a frame is of a file that is neither the standard library's nor an installed package's. Comprehensions
-/// belong to the function that they are in, whose frame is the next.
-fn is_own(profile: &Profile, frame: Frame) -> bool {
+/// Whether a frame is of a comprehension, which belongs to the function that it is in.
+fn is_comprehension(profile: &Profile, frame: Frame) -> bool {
     let function = profile.strings.bytes(frame.function);
-    if [&b"<listcomp>"[..], b"<setcomp>", b"<dictcomp>"].contains(&function) {
-        return false;
-    }
+    [&b"<listcomp>"[..], b"<setcomp>", b"<dictcomp>"].contains(&function)
+}
+
+/// Whether a frame is of a file that is neither the standard library's nor an installed package's.
+fn is_own(profile: &Profile, frame: Frame) -> bool {
     let file = profile.strings.text(frame.file);
     let origin = profile.metadata.search_paths.module(&file).origin;
     let is_of_file = frame.line > 0 && !file.starts_with('<');

@@ -3,7 +3,7 @@
 use memreport_aggregate::{Level, Verdict};
 
 use super::CheckReport;
-use super::words::{functions, heading, more, of_stack, result, sentence};
+use super::words::{heading, main_functions, more, of_stack, result, sentence};
 use crate::diff::innermost_first;
 use crate::terminal::wrapped;
 use crate::text::{elided, printable, width};
@@ -65,7 +65,7 @@ impl CheckReport<'_> {
         };
         line("", &format!("{}:", heading(verdict)));
         for (stack, amount) in explanation.stacks.iter().zip(&amounts) {
-            let functions = functions(stack);
+            let functions = main_functions(stack);
             let functions: Vec<String> = functions.iter().map(|name| printable(name)).collect();
             let functions = innermost_first(&functions, room.saturating_sub(widest + 4));
             line("", &format!("  {amount:>widest$}  {functions}"));

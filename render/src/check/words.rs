@@ -66,12 +66,18 @@ pub(super) fn signed(measure: Measure, n: i128, units: Units) -> String {
 
 /// An amount to the byte.
 pub(super) fn exact(measure: Measure, n: u64, units: Units) -> String {
-    let count = format!("{} {}", format_count(n), unit(measure));
+    let count = counted(n, unit(measure));
     if measure.is_bytes() && n >= 1000 {
         format!("{} ({count})", format_bytes(n, units))
     } else {
         count
     }
+}
+
+/// A number of what is named in the plural.
+fn counted(n: u64, what: &str) -> String {
+    let one = what.trim_end_matches('s');
+    format!("{} {}", format_count(n), if n == 1 { one } else { what })
 }
 
 /// A change as a share of what was there, if anything was.
@@ -151,8 +157,8 @@ pub(super) fn more(verdict: &Verdict, n_more: usize, more: i128) -> Option<Strin
         Some(_) => signed_count(more),
         None => format_count(unsigned(more)),
     };
-    let n = format_count(n_more as u64);
-    (n_more > 0).then(|| format!("{n} more stacks, {amount} {unit}"))
+    let stacks = counted(n_more as u64, "more stacks");
+    (n_more > 0).then(|| format!("{stacks}, {amount} {unit}"))
 }
 
 fn unsigned(n: i128) -> u64 {
@@ -186,7 +192,22 @@ pub(super) fn functions(stack: &Stack) -> Vec<String> {
     functions.collect()
 }
 
-/// The same on one line.
+/// The same where there is little room: the function that allocates, in that to look at, then who called that.
+pub(super) fn main_functions(stack: &Stack) -> Vec<String> {
+    let blamed = stack.blamed.unwrap_or(0);
+    let (Some(innermost), Some(guilty)) = (stack.frames.first(), stack.place()) else {
+        return functions(stack);
+    };
+    let guilty = match blamed {
+        0 => place(guilty),
+        _ => format!("{} in {}", innermost.function, place(guilty)),
+    };
+    let callers = stack.frames.iter().skip(blamed + 1);
+    let callers = callers.map(|frame| frame.function.clone());
+    std::iter::once(guilty).chain(callers).collect()
+}
+
+/// All functions on one line.
 pub(super) fn stack_line(stack: &Stack) -> String {
     functions(stack).join(CALLED_BY)
 }
