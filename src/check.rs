@@ -113,6 +113,9 @@ fn rules(args: &RulesArgs, is_quiet: bool) -> Result<Vec<Rule>> {
         let of_file = Rule::of_config(&text);
         rules.extend(of_file.with_context(|| path.display().to_string())?);
     }
+    if rules.is_empty() && args.baseline.is_none() {
+        bail!("there is nothing to check: give a --limit, an --alert or a --baseline");
+    }
     let is_growth_limit = |rule: &Rule| rule.is_on_growth() && rule.is_limit();
     if args.baseline.is_none() {
         let n_rules = rules.len();
@@ -122,9 +125,6 @@ fn rules(args: &RulesArgs, is_quiet: bool) -> Result<Vec<Rule>> {
         }
     } else if !rules.iter().any(is_growth_limit) {
         rules.extend(Rule::default_growths()?);
-    }
-    if rules.is_empty() {
-        bail!("there is nothing to check: give a --limit, an --alert or a --baseline");
     }
     Ok(rules)
 }

@@ -2,6 +2,8 @@
 
 mod check;
 mod cli;
+#[cfg(test)]
+mod documented;
 mod github;
 mod hints;
 mod output;

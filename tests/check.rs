@@ -355,6 +355,10 @@ fn rules_come_from_a_file_that_is_asked_for() {
     desk.check("after.bin", &base)
         .ends(PASSED)
         .shows(&["ok      growth of peak<=1MiB"]);
+    desk.put("growth.toml", b"[growth]\nlimits = ['peak']\n");
+    let growth = ["--config", "growth.toml"];
+    let ran = desk.check("after.bin", &growth).ends(PASSED);
+    ran.shows(&["after.bin: there are no rules"]);
     // It is not read by itself, and rules that are typed come on top.
     desk.check("after.bin", &[]).ends(USAGE);
     let both = ["--config", "memreport.toml", "--limit", "peak<1kB"];
