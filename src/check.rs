@@ -154,9 +154,12 @@ fn write(report: &CheckReport<'_>, wanted: &[(CheckForm<'_>, &Path)], github: bo
     let columns = screen::columns(stdout);
     if github {
         github::add_to_summary(report)?;
-        let workspace = github::workspace();
-        let workspace = workspace.as_deref();
-        let form = CheckForm::Github { columns, workspace };
+        let (workspace, folder) = (github::workspace(), github::folder());
+        let form = CheckForm::Github {
+            columns,
+            workspace: workspace.as_deref(),
+            folder: folder.as_deref(),
+        };
         output::write_with(stdout, &|out| report.write(form, out))?.publish()?;
     } else if !wanted.iter().any(|(_, path)| is_stdout(path)) {
         let form = CheckForm::Text { columns };

@@ -19,6 +19,12 @@ pub(crate) fn workspace() -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
+/// Where the command runs, which relative files of a capture are taken to be below.
+pub(crate) fn folder() -> Option<String> {
+    let folder = env::current_dir().ok()?;
+    Some(folder.to_string_lossy().into_owned())
+}
+
 /// Adds the report to the job's summary, as much of it as there is room for.
 pub(crate) fn add_to_summary(report: &CheckReport<'_>) -> Result<()> {
     let file = env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());

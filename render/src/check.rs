@@ -12,6 +12,7 @@ use std::io::Write;
 
 use memreport_aggregate::Checked;
 
+use self::github::Folders;
 use crate::Error;
 use crate::units::Units;
 
@@ -45,6 +46,8 @@ pub enum CheckForm<'a> {
         columns: usize,
         /// Folder that the repository is in: annotations are at files below it.
         workspace: Option<&'a str>,
+        /// Folder that relative files are taken to be in: where the command runs.
+        folder: Option<&'a str>,
     },
     /// Markdown, for a pull request or a job summary.
     Markdown {
@@ -69,8 +72,13 @@ impl CheckReport<'_> {
     pub fn write(&self, form: CheckForm<'_>, out: &mut dyn Write) -> Result<(), Error> {
         let text = match form {
             CheckForm::Text { columns } => self.text(columns).into_bytes(),
-            CheckForm::Github { columns, workspace } => {
-                self.github(columns, workspace).into_bytes()
+            CheckForm::Github {
+                columns,
+                workspace,
+                folder,
+            } => {
+                let folders = Folders { workspace, folder };
+                self.github(columns, &folders).into_bytes()
             }
             CheckForm::Markdown { budget } => self.markdown(budget)?,
             CheckForm::Json => return self.json(out),

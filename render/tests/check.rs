@@ -256,6 +256,7 @@ fn github<'a>(workspace: Option<&'a str>) -> CheckForm<'a> {
     CheckForm::Github {
         columns: 80,
         workspace,
+        folder: None,
     }
 }
 

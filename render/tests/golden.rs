@@ -409,6 +409,7 @@ fn checks() {
     let github = checked(CheckForm::Github {
         columns,
         workspace: None,
+        folder: None,
     });
     let annotations = github.lines().filter(|line| !line.contains("memreport-"));
     let annotations: Vec<&str> = annotations.filter(|line| line.starts_with("::")).collect();

@@ -20,7 +20,7 @@ impl CheckReport<'_> {
     /// annotation for each broken rule, worst first.
     ///
     /// * Source: "Workflow commands for GitHub Actions"
-    pub(super) fn github(&self, columns: usize, workspace: Option<&str>) -> String {
+    pub(super) fn github(&self, columns: usize, folders: &Folders<'_>) -> String {
         let text = self.text(columns);
         // What nobody can write into a name that it depends on.
         let hash = Sha256::digest(text.as_bytes());
@@ -30,12 +30,12 @@ impl CheckReport<'_> {
         }
         let mut log = format!("::stop-commands::{token}\n{text}::{token}::\n");
         for verdict in self.checked.broken().take(MAX_ANNOTATIONS) {
-            log.push_str(&self.annotation(verdict, workspace));
+            log.push_str(&self.annotation(verdict, folders));
         }
         log
     }
 
-    fn annotation(&self, verdict: &Verdict, workspace: Option<&str>) -> String {
+    fn annotation(&self, verdict: &Verdict, folders: &Folders<'_>) -> String {
         let command = match verdict.level {
             Level::Failed => "error",
             Level::Alert | Level::Passed => "warning",
@@ -43,7 +43,7 @@ impl CheckReport<'_> {
         let title = format!("memory: {}", verdict.rule);
         let title = property(&elided(&printable(&title), COLUMNS));
         let stacks = verdict.explanation.stacks.iter();
-        let place = stacks.filter_map(|stack| place(stack, workspace)).next();
+        let place = stacks.filter_map(|stack| place(stack, folders)).next();
         let place = place.map(|(file, line)| match line {
             0 => format!("file={},", property(&printable(&file))),
             line => format!("file={},line={line},", property(&printable(&file))),
@@ -71,10 +71,17 @@ impl CheckReport<'_> {
     }
 }
 
+/// Where files are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Folders<'a> {
+    pub(super) workspace: Option<&'a str>,
+    pub(super) folder: Option<&'a str>,
+}
+
 /// The line of a stack to look at, with its file below the workspace: of the frame that is blamed, else of the
 /// innermost that is not of an installed package.
-fn place(stack: &Stack, workspace: Option<&str>) -> Option<(String, u32)> {
-    let below = |frame: &CodePlace| Some((below(&frame.file, workspace)?, frame.line));
+fn place(stack: &Stack, folders: &Folders<'_>) -> Option<(String, u32)> {
+    let below = |frame: &CodePlace| Some((folders.below(&frame.file)?, frame.line));
     let blamed = stack.blamed.and_then(|blamed| stack.frames.get(blamed));
     let is_own = |frame: &&CodePlace| {
         let origin = CodeOrigin::of(&frame.file, false, &[]);
@@ -84,20 +91,30 @@ fn place(stack: &Stack, workspace: Option<&str>) -> Option<(String, u32)> {
     blamed.and_then(below).or_else(own)
 }
 
-/// A path below the workspace. One that is relative already is taken to be.
-fn below(file: &str, workspace: Option<&str>) -> Option<String> {
-    let path = file.replace('\\', "/");
-    let workspace = workspace.map(|folder| folder.replace('\\', "/"));
-    let in_workspace = workspace.as_deref().and_then(|folder| {
-        let folder = folder.trim_end_matches('/');
-        path.strip_prefix(folder)?.strip_prefix('/')
-    });
-    let is_absolute = path.starts_with('/') || path.get(1..2) == Some(":");
-    let relative = in_workspace.or((!is_absolute).then_some(path.as_str()))?;
-    let relative = relative.strip_prefix("./").unwrap_or(relative);
-    let is_file = !relative.is_empty() && !relative.starts_with('<');
-    let stays = relative.split('/').all(|part| part != "..");
-    (is_file && stays).then(|| relative.to_owned())
+impl Folders<'_> {
+    /// A path below the workspace. Where the folder is not in it, a relative path is taken to be.
+    fn below(&self, file: &str) -> Option<String> {
+        let path = file.replace('\\', "/");
+        let path = path.strip_prefix("./").unwrap_or(&path);
+        let is_absolute = path.starts_with('/') || path.get(1..2) == Some(":");
+        let relative = if is_absolute {
+            self.in_workspace(path)?
+        } else {
+            let whole = self.folder.map(|folder| format!("{folder}/{path}"));
+            let found = whole.and_then(|whole| self.in_workspace(&whole));
+            found.unwrap_or_else(|| path.to_owned())
+        };
+        let is_file = !path.is_empty() && !path.starts_with('<');
+        let stays = relative.split('/').all(|part| part != "..");
+        (is_file && stays).then_some(relative)
+    }
+
+    fn in_workspace(&self, path: &str) -> Option<String> {
+        let path = path.replace('\\', "/");
+        let workspace = self.workspace?.replace('\\', "/");
+        let below = path.strip_prefix(workspace.trim_end_matches('/'))?;
+        Some(below.strip_prefix('/')?.to_owned())
+    }
 }
 
 /// The message of a command.
@@ -127,7 +144,8 @@ mod tests {
 
     #[test]
     fn annotations_are_in_the_workspace_or_nowhere() {
-        let in_workspace = |file| below(file, Some("/home/runner/work/app/app/"));
+        let below = |file, workspace, folder| Folders { workspace, folder }.below(file);
+        let in_workspace = |file| below(file, Some("/home/runner/work/app/app/"), None);
         let some = |file: &str| Some(file.to_owned());
         assert_eq!(
             in_workspace("/home/runner/work/app/app/src/a.py"),
@@ -139,8 +157,16 @@ mod tests {
         assert_eq!(in_workspace("../a.py"), None);
         assert_eq!(in_workspace("<frozen runpy>"), None);
         assert_eq!(in_workspace(""), None);
-        assert_eq!(below("/a.py", None), None);
-        assert_eq!(below(r"D:\a\b\c.py", Some(r"D:\a\b")), some("c.py"));
-        assert_eq!(below(r"C:\c.py", Some(r"D:\a\b")), None);
+        assert_eq!(below("/a.py", None, Some("/")), None);
+        let here = |folder| below("./a.py", Some("/ws"), Some(folder));
+        assert_eq!(here("/ws/services/api"), some("services/api/a.py"));
+        assert_eq!(here("/ws"), some("a.py"));
+        assert_eq!(here("/elsewhere"), some("a.py"));
+        assert_eq!(below(r"D:\a\b\c.py", Some(r"D:\a\b"), None), some("c.py"));
+        assert_eq!(
+            below("c.py", Some(r"D:\a\b"), Some(r"D:\a\b\d")),
+            some("d/c.py")
+        );
+        assert_eq!(below(r"C:\c.py", Some(r"D:\a\b"), None), None);
     }
 }
