@@ -13,6 +13,7 @@
 //!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
+mod check;
 pub mod columns;
 mod diff;
 mod error;
@@ -43,6 +44,10 @@ mod view;
 
 pub use memreport_ingest as ingest;
 
+pub use check::{
+    Bound, Check, Checked, CodePlace, ConfigError, Explanation, FaultyText, Figure, GrowthBound,
+    Level, Measure, Part, Rule, Severity, Stack, Subject, Verdict,
+};
 pub use diff::{
     Change, CodeOrigin, CommonTree, Diff, DiffOptions, FunctionChange, Side, StackChange, Status,
 };
