@@ -54,7 +54,24 @@ fn main() {
         rendering(&mut criterion, &sample);
         whole(&mut criterion, &sample);
     }
+    mappings(&mut criterion);
     criterion.final_summary();
+}
+
+/// Twice as many live mappings must take little more than twice as long.
+fn mappings(criterion: &mut Criterion) {
+    for (name, n) in [("50000", 50_000), ("100000", 100_000), ("200000", 200_000)] {
+        let sample = Sample::new(name, synthetic::mappings(n));
+        let mut group = sample.group(criterion, "mappings");
+        group.bench_function(sample.id("whole"), |bencher| {
+            bencher.iter_batched(
+                || sample.source(),
+                |source| read_profile(source, &options(), &Arc::default()),
+                BatchSize::PerIteration,
+            );
+        });
+        group.finish();
+    }
 }
 
 /// A capture, not compressed.

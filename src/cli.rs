@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use memreport_ingest::SourceFiles;
-use memreport_render::aggregate::{Error as AggregateError, Filter, Moment, Question, Selection};
+use memreport_render::aggregate::{
+    Error as AggregateError, FaultyText, Filter, Moment, Question, Rule, Selection, Severity,
+};
 use memreport_render::{Extent, Form, FunctionOrder, TableFormat, Units};
 
 /// Reports from captures of the memray profiler.
@@ -31,11 +33,13 @@ Examples:
   memreport table out.bin -o table.html          a row for each stack, to sort and search
   memreport diff old.bin new.bin                 what changed, and where
   memreport diff old.bin new.bin -o diff.html    the same as a page
+  memreport check out.bin --limit 'peak<512MiB'  whether it needs more than it may, for CI
   memreport slim out.bin -o base.mrp             the profile, to keep and to make all of the above from
   memreport info out.bin                         what the capture is
 
 Exit codes:
   0  done
+  1  a limit of check is broken
   2  bad usage, or input that cannot be read
   3  done, but from a damaged or truncated capture (--allow-truncated makes it 0)";
 
@@ -56,6 +60,8 @@ pub(crate) enum Command {
     /// Show what changed between two captures: totals, functions, stacks. The ending of -o says the form: .html
     /// (a page that opens from disk), .md, .json or .txt
     Diff(DiffArgs),
+    /// Check limits on what a run needs, or how much more than a baseline: a gate for CI
+    Check(CheckArgs),
     /// Save the profile itself: small enough to keep, and read in place of the capture by all other commands
     Slim(SlimArgs),
     /// Show what a capture is, how it ended and what is recoverable, from its start and its end
@@ -647,6 +653,134 @@ impl DiffArgs {
         }
         Some(DiffForm::Report(form))
     }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_HELP)]
+pub(crate) struct CheckArgs {
+    /// The capture: a file, or - for standard input
+    pub(crate) capture: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Explain what is broken with N stacks
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = parse_positive)]
+    pub(crate) num_stacks: usize,
+
+    /// What the run is called in outputs [default: the capture's file name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) units: UnitsArgs,
+
+    #[command(flatten)]
+    pub(crate) rules: RulesArgs,
+
+    // Last: its heading is that of all options after it.
+    #[command(flatten)]
+    pub(crate) reports: CheckReportsArgs,
+}
+
+const CHECK_HELP: &str = "\
+Rules:
+  MEASURE<SIZE [in PATTERN]    less than SIZE; with <= at most SIZE
+  MEASURE is
+    peak         bytes live at the highest heap
+    leaked       bytes left over at the end
+    allocated    bytes allocated in all, freed or not
+    allocations  how often it was allocated
+    rss          largest resident set; the whole process's, so never in PATTERN
+  SIZE is a number with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB; allocations are a number alone
+  PATTERN is a regular expression for the function, file or module of any frame of a stack
+Growth:
+  MEASURE[<SHARE% or SIZE] [in PATTERN]
+  Broken by growth beyond both. With SHARE% alone, SIZE is 256KiB or 1000 allocations; with SIZE
+  alone, it is broken by growth beyond that. Without a bound, it is <=5% or 256KiB.
+
+Exit codes:
+  0  no limit is broken; alerts may be
+  1  a limit is broken
+  2  bad usage, or input that cannot be read
+  3  no limit is broken, but a capture is damaged or truncated (--allow-truncated makes it 0)";
+
+/// What must hold of a run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct RulesArgs {
+    /// Fail if this does not hold, like 'peak<512MiB' or 'leaked<1MB in mypkg'
+    #[arg(long, value_name = "RULE", value_parser = parse_limit)]
+    pub(crate) limit: Vec<Rule>,
+
+    /// Warn if this does not hold
+    #[arg(long, value_name = "RULE", value_parser = parse_alert)]
+    pub(crate) alert: Vec<Rule>,
+
+    /// Take rules from FILE too, TOML like memreport.toml in docs/ci.md; none is read without this option
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Compare with FILE: a capture, or a profile that slim saved
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Fail if more was added to the baseline's, like 'peak<10% or 1MiB' [default: peak and leaked]
+    #[arg(long, value_name = "GROWTH", requires = "baseline", value_parser = parse_growth)]
+    pub(crate) growth: Vec<Rule>,
+
+    /// Warn if more was added
+    #[arg(long, value_name = "GROWTH", requires = "baseline", value_parser = parse_growth_alert)]
+    pub(crate) growth_alert: Vec<Rule>,
+
+    /// Take files below DIR for modules imported from there, in either capture, as diff does
+    #[arg(long, value_name = "DIR", requires = "baseline")]
+    pub(crate) strip_prefix: Vec<String>,
+}
+
+/// What is written beside the text; all of it, or nothing.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reports (- for standard output, in place of the text)")]
+pub(crate) struct CheckReportsArgs {
+    /// Write JSON; documented in render/SCHEMA.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write Markdown, short enough for a comment of a pull request
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Write JUnit's XML, a test case for each rule
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Write figures for github-action-benchmark (customSmallerIsBetter)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) benchmark_json: Option<PathBuf>,
+
+    /// Write figures for Bencher, in its metric format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bencher: Option<PathBuf>,
+
+    /// In a GitHub action: annotate what is broken, at most 10, and add to the job summary
+    #[arg(long)]
+    pub(crate) github: bool,
+}
+
+fn parse_limit(text: &str) -> Result<Rule, FaultyText> {
+    Rule::on_value(text, Severity::Limit)
+}
+
+fn parse_alert(text: &str) -> Result<Rule, FaultyText> {
+    Rule::on_value(text, Severity::Alert)
+}
+
+fn parse_growth(text: &str) -> Result<Rule, FaultyText> {
+    Rule::on_growth(text, Severity::Limit)
+}
+
+fn parse_growth_alert(text: &str) -> Result<Rule, FaultyText> {
+    Rule::on_growth(text, Severity::Alert)
 }
 
 #[derive(Debug, Args)]

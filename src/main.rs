@@ -1,7 +1,11 @@
 //! The `memreport` command: reports from captures of the memray profiler.
 
 mod build;
+mod check;
 mod cli;
+#[cfg(test)]
+mod documented;
+mod github;
 mod hints;
 mod output;
 mod progress;
@@ -27,12 +31,14 @@ fn main() -> ExitCode {
         Command::Tree(args) => run::tree(args),
         Command::Table(args) => run::table(args),
         Command::Diff(args) => run::diff(args),
+        Command::Check(args) => check::check(args),
         Command::Slim(args) => run::slim(args),
         Command::Info(args) => run::info(args),
         Command::Records(args) => run::records(args),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::LimitBroken) => ExitCode::FAILURE,
         Ok(Outcome::FromDamagedCapture) => ExitCode::from(3),
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -18,6 +18,8 @@ pub(crate) enum Outcome {
     Done,
     /// From a capture that is damaged or truncated, and that was not allowed.
     FromDamagedCapture,
+    /// What was checked is more than it may be.
+    LimitBroken,
 }
 
 pub(crate) fn open(capture: &Path) -> Result<Source> {

@@ -126,6 +126,8 @@ pub struct Diff {
     pub functions: Vec<FunctionChange>,
     /// Number of stacks that are the same in both.
     pub n_unchanged_stacks: usize,
+    /// The node of the common tree for each node of base's and of new's call tree.
+    pub nodes: [Vec<NodeId>; 2],
 }
 
 impl Diff {
@@ -155,6 +157,7 @@ impl Diff {
             stacks,
             functions,
             n_unchanged_stacks,
+            nodes,
         })
     }
 }

@@ -90,6 +90,11 @@ impl Filter {
         Kept(Some(kept.collect()))
     }
 
+    /// Whether one of the patterns of what is included matches the frame.
+    pub(crate) fn includes(&self, profile: &Profile, frame: Frame) -> bool {
+        self.matches(profile, frame)[0]
+    }
+
     fn matches(&self, profile: &Profile, frame: Frame) -> [bool; 2] {
         let function = profile.strings.text(frame.function);
         let file = profile.strings.text(frame.file);

@@ -2,16 +2,18 @@
 //!
 //! [`read_profile`] is the whole stage. Batches of events come from `ingest` in order; each is
 //!
-//! 1. *matched*: lanes of addresses in parallel, each with its own live map, give what every event
+//! 1. *sifted*: blocks that begin and end within the batch are settled, the others divided into lanes;
+//! 2. *matched*: lanes of addresses in parallel, each with its own live map, give what every event
 //!    does to the heap, and which blocks end;
-//! 2. *scanned*: a prefix sum over the batch gives the heap, and each slice's peak;
-//! 3. *finalised*: lanes in parallel, each turns the blocks that ended into rows of the interval
+//! 3. *scanned*: a prefix sum over the batch gives the heap, and each slice's peak;
+//! 4. *finalised*: lanes in parallel, each turns the blocks that ended into rows of the interval
 //!    table, now that the peak says which tick an event belongs to.
 //!
 //! [`Matching`] and [`profile_of`] are its two halves, for who has batches already.
 //!
 //! Memory holds the live blocks, the table, and a batch; not the capture, nor a slice of it.
 
+mod check;
 pub mod columns;
 mod diff;
 mod error;
@@ -42,6 +44,10 @@ mod view;
 
 pub use memreport_ingest as ingest;
 
+pub use check::{
+    Bound, Check, Checked, CodePlace, ConfigError, Explanation, FaultyText, Figure, GrowthBound,
+    Level, Measure, Part, Rule, Severity, Stack, Subject, Verdict,
+};
 pub use diff::{
     Change, CodeOrigin, CommonTree, Diff, DiffOptions, FunctionChange, Side, StackChange, Status,
 };

@@ -67,6 +67,33 @@ pub(crate) fn capture(shape: Shape) -> Vec<u8> {
     encoder.finish()
 }
 
+/// A capture in which so many ranges are mapped, then a part of each is unmapped in random order, at its start,
+/// in its middle or at its end.
+#[allow(dead_code, reason = "one benchmark has use for it")]
+pub(crate) fn mappings(n: usize) -> Vec<u8> {
+    const PAGE: u64 = 4096;
+    let mut random = Random(1);
+    let mut encoder = Encoder::new(&header(2 * n as u64));
+    encoder.push(&Record::ContextSwitch(1));
+    let mut order: Vec<u64> = (1..=n as u64).collect();
+    for range in &order {
+        encoder.push(&allocation(Allocator::Mmap, range * 16 * PAGE, 12 * PAGE));
+    }
+    for left in (1..order.len()).rev() {
+        order.swap(left, random.below(left + 1));
+    }
+    for range in order {
+        let offset = 4 * random.below(3) as u64;
+        encoder.push(&allocation(
+            Allocator::Munmap,
+            (range * 16 + offset) * PAGE,
+            4 * PAGE,
+        ));
+    }
+    encoder.push(&Record::Trailer);
+    encoder.finish()
+}
+
 /// Which allocation is made and freed in which slice.
 struct Plan {
     slices: Vec<Events>,

@@ -2,7 +2,7 @@
 
 mod cautions;
 mod figures;
-mod signed;
+pub(crate) mod signed;
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -36,10 +36,10 @@ const ROWS: usize = 15;
 
 /// Bytes of Markdown without asking: what comments of code reviews take, which is 65,536 characters, with
 /// room for a sentence of whoever posts it.
-const COMMENT_BYTES: usize = 60_000;
+pub(crate) const COMMENT_BYTES: usize = 60_000;
 
 /// Between a function and its caller.
-const CALLED_BY: &str = " ← ";
+pub(crate) const CALLED_BY: &str = " ← ";
 
 /// What changed from one capture to another: totals, then the functions and stacks that changed most.
 ///
@@ -462,7 +462,7 @@ impl Report<'_> {
 }
 
 /// As many functions of a stack as fit, and how many more there are; the first always.
-fn innermost_first(stack: &[String], columns: usize) -> String {
+pub(crate) fn innermost_first(stack: &[String], columns: usize) -> String {
     let more = |n: usize| format!("{CALLED_BY}{} more", format_count(n as u64));
     let mut best = String::new();
     let mut text = String::new();

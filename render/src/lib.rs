@@ -4,6 +4,7 @@
 //! are views of one [`Profile`], so no two can disagree.
 
 mod ascii_json;
+mod check;
 mod collapsed;
 mod csv;
 mod diff;
@@ -34,6 +35,7 @@ mod units;
 
 pub use memreport_aggregate as aggregate;
 
+pub use check::{CheckForm, CheckReport};
 pub use collapsed::Collapsed;
 pub use csv::Csv;
 pub use diff::{DiffReport, cautions};

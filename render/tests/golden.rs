@@ -7,10 +7,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memreport_render::aggregate::ingest::capture::{Allocator, Record};
-use memreport_render::aggregate::{DiffOptions, Filter, Profile, Question, Selection};
+use memreport_render::aggregate::{
+    Check, DiffOptions, Filter, Profile, Question, Rule, Selection, Severity,
+};
 use memreport_render::{
-    Collapsed, Csv, DiffReport, Extent, Form, FunctionOrder, Gprof2dot, Html, Json, Speedscope,
-    StatsJson, StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree, Units,
+    CheckForm, CheckReport, Collapsed, Csv, DiffReport, Extent, Form, FunctionOrder, Gprof2dot,
+    Html, Json, Speedscope, StatsJson, StatsMarkdown, StatsText, Summary, Table, TableFormat, Tree,
+    Units,
 };
 use serde_json::Value;
 
@@ -21,7 +24,12 @@ use support::page::{NEVER, Page};
 use support::written;
 
 /// All golden files: folder and name.
-const GOLDEN: [(&str, &str); 24] = [
+const GOLDEN: [(&str, &str); 29] = [
+    ("check", "v13-regress"),
+    ("check", "v13-regress-github"),
+    ("check", "v13-regress-json"),
+    ("check", "v13-regress-junit"),
+    ("check", "v13-regress-markdown"),
     ("collapsed", "two-threads"),
     ("csv", "two-threads"),
     ("diff", "v13-regress"),
@@ -360,6 +368,58 @@ fn diffs() {
     let json = diff(Form::Json { budget: None });
     let document: Value = serde_json::from_str(&json).expect("it is JSON");
     check("diff", "v13-regress-json", &pretty(&document, 0));
+}
+
+/// Of the same program: a limit and an alert on one measure, one on a part, and the default ones on growth.
+fn checked(form: CheckForm<'_>) -> String {
+    let [before, after] = ["v13-regress-before.bin", "v13-regress-after.bin"].map(real);
+    let on_value = |text, severity| Rule::on_value(text, severity).expect("it is a rule");
+    let mut rules = vec![
+        on_value("peak<512KiB in regress", Severity::Limit),
+        on_value("peak<=400kB in regress", Severity::Alert),
+        on_value("leaked<1MB in ^json", Severity::Limit),
+    ];
+    rules.extend(Rule::default_growths().expect("they are rules"));
+    let check = Check {
+        rules,
+        n_stacks: 2,
+        options: DiffOptions::default(),
+    };
+    let checked = check.of(&after, Some(&before)).expect("it has an answer");
+    let report = CheckReport {
+        checked: &checked,
+        name: "after.bin",
+        baseline: Some("before.bin"),
+        doubts: &[],
+        units: Units::Iec,
+    };
+    let mut text = Vec::new();
+    report.write(form, &mut text).expect("it can be written");
+    String::from_utf8(text).expect("it is text")
+}
+
+#[test]
+fn checks() {
+    let columns = 100;
+    check(
+        "check",
+        "v13-regress",
+        &checked(CheckForm::Text { columns }),
+    );
+    let github = checked(CheckForm::Github {
+        columns,
+        workspace: None,
+        folder: None,
+    });
+    let annotations = github.lines().filter(|line| !line.contains("memreport-"));
+    let annotations: Vec<&str> = annotations.filter(|line| line.starts_with("::")).collect();
+    check("check", "v13-regress-github", &annotations.join("\n"));
+    let markdown = checked(CheckForm::Markdown { budget: None });
+    check("check", "v13-regress-markdown", &markdown);
+    check("check", "v13-regress-junit", &checked(CheckForm::Junit));
+    let json = checked(CheckForm::Json);
+    let document: Value = serde_json::from_str(&json).expect("it is JSON");
+    check("check", "v13-regress-json", &pretty(&document, 0));
 }
 
 fn tree(form: Form, split_threads: bool) -> Tree {
